@@ -102,6 +102,51 @@ func infiniBandCases() []oneCase {
 	}
 }
 
+// overIP is an InfiniBand fabric whose interfaces have addresses of one subnet.
+func overIP(w *world) {
+	infiniBand(w)
+	w.plan.Addressing = fabric.Addressing{Scheme: fabric.Flat, Pool: netip.MustParsePrefix("10.64.0.0/16")}
+	at := w.plan.Addressing.Pool.Addr()
+	for i, n := range w.plan.Nodes {
+		a := fabric.NodeAddresses{Node: n.Name}
+		for rail, nic := range n.NICs {
+			at = at.Next()
+			a.NICs = append(a.NICs, fabric.NICAddress{NIC: nic, Rail: rail + 1, Address: netip.PrefixFrom(at, 16)})
+			have := &w.nodes[i].NICs[rail+1]
+			have.Addresses, have.IPoIB = []netip.Prefix{netip.PrefixFrom(at, 16)}, &fabric.IPoIB{Mode: "datagram", PKey: "0xffff"}
+		}
+		w.plan.Addressing.Nodes = append(w.plan.Addressing.Nodes, a)
+	}
+}
+
+func ipoibCases() []oneCase {
+	over := func(change func(*fabric.NIC)) func(*world) {
+		return both(overIP, func(w *world) { change(eth3(w)) })
+	}
+	const s = "host1:eth3"
+	return []oneCase{
+		{"ipoib", "as planned", s, isPass, "", overIP},
+		{"ipoib", "connected", s, isFail, "connected mode", over(func(n *fabric.NIC) { n.IPoIB.Mode, n.MTU = "connected", 65520 })},
+		{"ipoib", "MTU", s, isFail, "has MTU 2044, the plan says 4092", over(func(n *fabric.NIC) { n.MTU = 2044 })},
+		{"ipoib", "partition", s, isFail, "has P_Key 0x8001, planned is 0xffff", over(func(n *fabric.NIC) { n.IPoIB.PKey = "0x8001" })},
+		{"ipoib", "limited member", s, isFail, "has P_Key 0x7fff", over(func(n *fabric.NIC) { n.IPoIB.PKey = "0x7fff" })},
+		{"ipoib", "planned partition", s, isPass, "", both(overIP, func(w *world) {
+			w.plan.Partition = 1
+			for i := range w.nodes {
+				for j := range w.nodes[i].NICs {
+					if n := &w.nodes[i].NICs[j]; n.IPoIB != nil {
+						n.IPoIB.PKey = "0x8001"
+					}
+				}
+			}
+		})},
+		{"ipoib", "not read", s, isUnknown, "were not all read", over(func(n *fabric.NIC) { n.IPoIB = nil })},
+		{"ipoib", "mode not read", s, isUnknown, "were not all read", over(func(n *fabric.NIC) { n.IPoIB.Mode = "" })},
+		{"ipoib", "no addresses", "host1", isNA, "no IP addresses", infiniBand},
+		{"ipoib", "RoCE", "host1", isNA, "the transport of the plan is roce", asPlanned},
+	}
+}
+
 func filterCases() []oneCase {
 	strict := func(w *world) { eth3(w).RPFilter = ref(1) }
 	flat := func(w *world) { // one subnet for all, of which no rule speaks

@@ -44,7 +44,7 @@ func eth3(w *world) *fabric.NIC { return nicOf(w.host1(), "eth3") }
 
 func cases() []oneCase {
 	return slices.Concat(nicCases(), shareCases(), addressCases(), routeCases(), shadowCases(), filterCases(), hardwareCases(),
-		driverCases(), gpuDirectCases(), portCases(), infiniBandCases(), cardCases(), translationCases(), layoutCases(),
+		driverCases(), gpuDirectCases(), portCases(), infiniBandCases(), ipoibCases(), cardCases(), translationCases(), layoutCases(),
 		machineCases(), logCases(), clusterCases(), equalPortCases(), equalNodeCases(),
 		plannedCases(), nicClassCases(), nicStoredCases(), unreadCases(), interfaceCases(), gpuHealthCases(), nvlinkCases(), fabricCases(), arpCases(), sparkCases(), twinCases(), podCases(), claimCases())
 }

@@ -12,7 +12,7 @@ func nodeRules() []Rule {
 		podNICs(), podNICReady(), podDevices(), podPlugin(),
 		claimState(), claimHolder(), sliceNIC(),
 		linkUp(),
-		mtu(),
+		mtu(), ipoib(),
 		sparkCable(), sparkTwins(), sparkMTURule(),
 		sparkSubnets(), sparkFiles(), sparkDHCP(),
 		nicEqual(),

@@ -139,11 +139,23 @@ func withAddresses() Condition {
 // withTables is for rules about the table that routes the traffic of a NIC.
 func withTables() Condition {
 	return Condition{
-		ID: "tables", Doc: "not where the plan gives the NICs no tables of their own, since nothing is routed (twin24)",
+		ID: "tables", Doc: "not where the plan gives the NICs no tables of their own, since nothing is routed (twin24, and one interface over InfiniBand)",
 		judge: func(s scene) (fabric.Status, string) {
-			return unless(s.plan != nil && s.plan.Addressing.Scheme == fabric.Twin24, "nothing is routed: each NIC reaches its own subnet alone")
+			return unless(s.plan != nil && !withTable(s.plan), "nothing is routed: each NIC reaches its own subnet alone")
 		},
 	}
+}
+
+// withTable reports whether the plan gives a NIC a table of its own.
+func withTable(p *fabric.Plan) bool {
+	for _, n := range p.Addressing.Nodes {
+		for _, nic := range n.NICs {
+			if nic.Table > 0 {
+				return true
+			}
+		}
+	}
+	return p.Addressing.Scheme != fabric.Twin24 && p.Addressing.Scheme != fabric.Flat
 }
 
 func withIP() Condition {

@@ -379,6 +379,9 @@ func (o topoNCCLOptions) inGuest(ctx context.Context, from files.Files, hypervis
 	if err != nil {
 		return nil, err
 	}
+	if len(guest.GPUs) == 0 {
+		return nil, fmt.Errorf("flag --guest: the facts of %s list no GPU: lspci of the virtual machine was not read, or it has none", fabric.Quote(o.guest))
+	}
 	return topology.Guest(hypervisor, topology.GuestDevices(guest), labels)
 }
 

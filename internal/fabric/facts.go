@@ -131,10 +131,17 @@ type NIC struct {
 	Owner         *string        `json:"owner,omitempty"`          // services that configure it, joined by OwnerSeparator; NoOwner
 	QoS           *QoS           `json:"qos,omitempty"`
 	Profile       string         `json:"profile,omitempty"` // NetworkManager's connection on it; "--": it has none
+	IPoIB         *IPoIB         `json:"ipoib,omitempty"`   // nil: not over InfiniBand, or not read
 
 	// Options are settings in the NIC's non-volatile memory, by their name in the vendor's tool (niccli nvm, mlxconfig, nicctl),
 	// with the value in effect as the tool writes it. Those that rules and files of the plan know.
 	Options map[string]string `json:"options,omitempty"`
+}
+
+// IPoIB is how an interface carries IP over InfiniBand (RFC 4391, RFC 4755).
+type IPoIB struct {
+	Mode string `json:"mode,omitempty"` // datagram, connected
+	PKey string `json:"pkey,omitempty"` // of its partition, with the bit of full membership: 0xffff
 }
 
 // HCA is an RDMA device.

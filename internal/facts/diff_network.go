@@ -77,6 +77,8 @@ func (d *differ) oneNIC(a, b *fabric.NIC) {
 		field{rankPort, isWarning, "FEC", text(a.FEC), text(b.FEC), "both ends of a cable need the same"},
 		field{rankPort, isInfo, "autonegotiation", value(a.Autoneg), value(b.Autoneg), ""},
 		field{rankSetting, isWarning, "configured by", value(a.Owner), value(b.Owner), "two services undo each other's addresses and MTU"},
+		field{rankSetting, isError, "mode over InfiniBand", ipoibMode(a), ipoibMode(b), "its MTU goes with it"},
+		field{rankSetting, isError, "P_Key over InfiniBand", ipoibPKey(a), ipoibPKey(b), "interfaces of different partitions do not reach each other"},
 		field{rankSetting, isInfo, "connection of NetworkManager", text(a.Profile), text(b.Profile), ""},
 		field{rankOther, isInfo, "kind", cmp.Or(a.Kind, "hardware"), cmp.Or(b.Kind, "hardware"), ""},
 		field{rankOther, isInfo, "PCI function", text(d.pci.ofA(a.PCI)), text(d.pci.ofB(b.PCI)), ""},
@@ -332,4 +334,18 @@ func likes(side map[string][]entry) map[string]int {
 		}
 	}
 	return out
+}
+
+func ipoibMode(n *fabric.NIC) string {
+	if n.IPoIB == nil {
+		return ""
+	}
+	return n.IPoIB.Mode
+}
+
+func ipoibPKey(n *fabric.NIC) string {
+	if n.IPoIB == nil {
+		return ""
+	}
+	return n.IPoIB.PKey
 }

@@ -87,7 +87,7 @@ func addRail(f *fabric.Facts, number, i int) *fabric.Facts {
 	gateway := netip.AddrFrom4([4]byte{10, 64, byte(number), byte(2 * i)})
 	f.NICs = append(f.NICs, fabric.NIC{
 		Name: name, Index: 2 + i, MAC: "94:6d:ae:00:" + low, MTU: 9000, OperState: "up", Carrier: to(true), SpeedMbps: to(400000), Kind: "", Driver: "mlx5_core", PCI: function,
-		Addresses: []netip.Prefix{netip.PrefixFrom(own, 31)}, ARPIgnore: to(2), ARPAnnounce: to(1), RPFilter: to(2), Firmware: "28.39.1002", DriverVersion: "24.10-1.1.4", FEC: "RS", Autoneg: to(true), Owner: to("networkd"), Profile: "fabric",
+		Addresses: []netip.Prefix{netip.PrefixFrom(own, 31)}, ARPIgnore: to(2), ARPAnnounce: to(1), RPFilter: to(2), Firmware: "28.39.1002", DriverVersion: "24.10-1.1.4", FEC: "RS", Autoneg: to(true), Owner: to("networkd"), Profile: "fabric", IPoIB: &fabric.IPoIB{Mode: "datagram", PKey: "0xffff"},
 		QoS: &fabric.QoS{
 			Trust: "dscp", DSCP: map[int]int{26: 3}, PFC: &[]int{3}, Queues: []int{0, 0, 0, 1, 0, 0, 0, 2}, Schedulers: []fabric.Scheduler{{Algorithm: "ets", Percent: to(50)}},
 			RoCE: &fabric.Marking{DSCP: to(26), Priority: to(3)}, CNP: &fabric.Marking{DSCP: to(48), Priority: to(7)}, ECN: &[]int{3}, DCBX: "host", Pause: to(false), Sources: []string{"mlnx_qos"},

@@ -1,10 +1,12 @@
 package facts
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/netip"
 	"slices"
+	"strconv"
 	"strings"
 
 	"railwright.dev/railwright/internal/fabric"
@@ -35,6 +37,10 @@ type ipLink struct {
 	ParentDev string   `json:"parentdev"`
 	Info      struct {
 		Kind string `json:"info_kind"`
+		Data struct {
+			Mode string `json:"mode"`
+			PKey string `json:"pkey"`
+		} `json:"info_data"`
 	} `json:"linkinfo"`
 	Addresses []struct {
 		Local string `json:"local"`
@@ -86,6 +92,9 @@ func (l ipLink) nic() (fabric.NIC, error) {
 	if isMAC(l.MAC) {
 		n.MAC = l.MAC
 	}
+	if l.Info.Kind == "ipoib" {
+		n.IPoIB = ipoibOf(l.Info.Data.Mode, l.Info.Data.PKey)
+	}
 	n.PCI = ipParent(l.ParentBus, l.ParentDev)
 	n.Carrier = ipCarrier(l.Flags)
 	for _, a := range l.Addresses {
@@ -127,8 +136,28 @@ func ipLine(n *fabric.NIC, words []string) error {
 		n.Addresses = append(n.Addresses, p)
 	case slices.Contains(linkKinds(), words[0]):
 		n.Kind = words[0]
+		if n.Kind == "ipoib" {
+			n.IPoIB = ipoibOf(wordAfter(words, "mode"), wordAfter(words, "pkey"))
+			n.PCI = cmp.Or(n.PCI, ipParent(wordAfter(words, "parentbus"), wordAfter(words, "parentdev")))
+		}
 	}
 	return nil
+}
+
+// ipoibOf is nil where neither is known.
+func ipoibOf(mode, pkey string) *fabric.IPoIB {
+	if mode != "datagram" && mode != "connected" {
+		mode = ""
+	}
+	if n, err := strconv.ParseUint(pkey, 0, 16); err != nil || n == 0 {
+		pkey = ""
+	} else {
+		pkey = fmt.Sprintf("0x%04x", n)
+	}
+	if mode == "" && pkey == "" {
+		return nil
+	}
+	return &fabric.IPoIB{Mode: mode, PKey: pkey}
 }
 
 // ipOwn reads "inet 10.0.0.1/31" and "inet 10.0.0.1 peer 10.0.0.2/32": the length stands with the peer.

@@ -188,6 +188,7 @@ func (m *merger) mergeNIC(reported fabric.NIC) {
 	keep(m, fabric.FactNICFirmware+at, &n.Firmware, reported.Firmware)
 	keep(m, fabric.FactNICDriverVersion+at, &n.DriverVersion, reported.DriverVersion)
 	n.OperState, n.Kind = cmp.Or(n.OperState, reported.OperState), cmp.Or(n.Kind, reported.Kind)
+	n.IPoIB = cmp.Or(n.IPoIB, reported.IPoIB)
 	n.Carrier, n.Profile = cmp.Or(n.Carrier, reported.Carrier), cmp.Or(n.Profile, reported.Profile)
 	n.Owner = cmp.Or(n.Owner, reported.Owner)
 	if n.Addresses == nil {

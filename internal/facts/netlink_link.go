@@ -91,6 +91,9 @@ func operState(s rtnetlink.OperationalState) string {
 	return names[0]
 }
 
+// ipoibBytes is the length of the link-layer address of an interface over InfiniBand (RFC 4391, 9.1.1).
+const ipoibBytes = 20
+
 // addHardware adds PCI function, driver and speed. Sysfs shows the namespace in which it was mounted, so
 // an entry with another link-layer address is another interface that happens to have the same name.
 func addHardware(h host.Host, f *fabric.Facts, n *fabric.NIC) {
@@ -110,6 +113,11 @@ func addHardware(h host.Host, f *fabric.Facts, n *fabric.NIC) {
 	}
 	if n.Driver, err = driverOf(h, folder+"/device"); err != nil {
 		miss(f, fabric.FactNICDriver+" "+n.Name, folder+"/device/driver", err)
+	}
+	if strings.Count(n.MAC, ":") == ipoibBytes-1 {
+		mode, _ := host.ReadString(h, folder+"/mode")
+		pkey, _ := host.ReadString(h, folder+"/pkey")
+		n.IPoIB = ipoibOf(mode, pkey)
 	}
 	if n.SpeedMbps, err = speedOf(h, folder+"/speed"); err != nil && n.PCI != "" && n.OperState == "up" {
 		miss(f, fabric.FactNICSpeed+" "+n.Name, folder+"/speed", err) // a virtual or idle interface has none
