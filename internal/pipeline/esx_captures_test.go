@@ -110,6 +110,9 @@ func TestPartitionsMutated(t *testing.T) {
 		}
 		lines := strings.SplitAfter(string(raw), "\n")
 		for i, line := range lines {
+			if strings.Contains(line, "]# ") {
+				continue // without the prompt what follows is of the same machine, and the list fits
+			}
 			for how, text := range map[string]string{
 				"cut behind": strings.Join(lines[:i+1], ""), "without": strings.Join(slices.Delete(slices.Clone(lines), i, i+1), ""),
 				"garbled": strings.Join(slices.Concat(lines[:i], []string{strings.TrimRight(line, "0123456789,\n") + "#\n"}, lines[i+1:]), ""),
