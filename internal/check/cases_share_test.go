@@ -38,7 +38,41 @@ func shareCases() []oneCase {
 		h100(w)
 		pciOf(w.host1(), gpu3(w).PCI).Regions = []fabric.PCIRegion{{Number: 0, Assigned: true}, {Number: 1}}
 	}
+	guest := func(change func(*fabric.Facts)) func(*world) {
+		return func(w *world) {
+			w.plan.VSphere = &fabric.VSphere{Mode: fabric.SRIOVToGuests, Hosts: []fabric.ESXHost{{Name: "esx1", Nodes: []string{"host1"}}}}
+			f := w.host1()
+			for i := range f.HCAs {
+				f.HCAs[i].Type = "MT4126"
+			}
+			change(f)
+		}
+	}
+	virtual := func(says string, plan *fabric.VSphere) func(*world) {
+		return func(w *world) {
+			w.host1().SMVirtual, w.plan.VSphere = says, plan
+		}
+	}
+	asIs := func(*fabric.Facts) {}
 	return []oneCase{
+		{"guest-vf", "no plan of such", "host1", na, "no virtual functions", asPlanned},
+		{"guest-vf", "virtual functions", "host1", pass, "", guest(asIs)},
+		{"guest-vf", "a whole NIC", "host1:bnxt_re1", fail, "whole NIC (MT4129)", guest(func(f *fabric.Facts) { f.HCAs[1].Type = "MT4129" })},
+		{"guest-vf", "no GUID", "host1:bnxt_re1", fail, "without a GUID", guest(func(f *fabric.Facts) { f.HCAs[1].NodeGUID = "0000:0000:0000:0000" })},
+		{"guest-vf", "type not read", "host1:bnxt_re1", unknown, "was not read", guest(func(f *fabric.Facts) { f.HCAs[1].Type = "" })},
+		{"guest-topology", "no plan of such", "host1", na, "no plan", asPlanned},
+		{"guest-topology", "file", "host1", pass, "", guest(func(f *fabric.Facts) { f.NCCL = map[string]string{"NCCL_TOPO_FILE": "/etc/topo.xml"} })},
+		{"guest-topology", "flat", "host1", unknown, "shares a bridge with a NIC", guest(func(f *fabric.Facts) {
+			for i := range f.PCI {
+				f.PCI[i].Parent = ""
+			}
+		})},
+		{"sm-virtual", "not planned", "cluster", na, "", asPlanned},
+		{"sm-virtual", "on", "host1", pass, "", virtual("Enabled", nil)},
+		{"sm-virtual", "on in OpenSM", "host1", pass, "", virtual("2", nil)},
+		{"sm-virtual", "off", "host1", fail, "Disabled", virtual("Disabled", &fabric.VSphere{Mode: fabric.SRIOVToGuests})},
+		{"sm-virtual", "off with passthrough", "host1", na, "", virtual("Disabled", &fabric.VSphere{Mode: fabric.Passthrough})},
+		{"sm-virtual", "off, without a plan of ESX", "host1", unknown, "no plan says", virtual("0", nil)},
 		{"nvlink-partition", "no list", "host1", na, "fmpm -l", h100},
 		{"nvlink-partition", "planned pair", "host1", pass, "", sharing(true, 3)},
 		{"nvlink-partition", "another pair than planned", "host1", fail, "none with Module Id 1, 3 is active", sharing(true, 4)},

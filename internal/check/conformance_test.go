@@ -152,6 +152,13 @@ func emptyWorlds() map[string]*world {
 	pods.plan.Cloud = &fabric.Cloud{Provider: "gke"}
 	pods.nodes = []*fabric.Facts{{Node: "trainer-0", Source: "live", Pod: &fabric.Pod{}, Kube: &fabric.KubeState{}, Missing: []fabric.Missing{{What: fabric.FactPod, Source: "/usr/local/gib", Reason: "permission denied"}}}}
 	worlds["pods"] = pods
+	esx := empty(true)
+	esx.plan.Transport = fabric.InfiniBand
+	esx.plan.VSphere = &fabric.VSphere{
+		Mode: fabric.SRIOVToGuests, Hosts: []fabric.ESXHost{{Name: "esx1", Nodes: []string{esx.nodes[0].Node, esx.nodes[1].Node}}},
+		Classes: []fabric.VMClass{{Nodes: []string{esx.nodes[1].Node}, Modules: []int{1, 3}}}, Service: &fabric.ServiceVM{Guests: []fabric.ServiceVMOf{{Host: "esx1", Name: esx.nodes[0].Node}}},
+	}
+	worlds["guests of ESX"] = esx
 	worlds["Sparks"] = empty(false)
 	worlds["Sparks"].plan = nil
 	for _, f := range worlds["Sparks"].nodes {

@@ -23,6 +23,7 @@ type Digest struct {
 
 	NoNVIDIA   bool   // known to have GPUs of another vendor alone
 	NoNVLink   string // why its GPUs have no NVLink; empty: they have, or that is unknown
+	SMVirtual  string // what its subnet manager says of virtual ports
 	NoNVSwitch string // why it has no NVSwitch of its own; likewise
 
 	Pod  bool // the facts are of a container of Kubernetes, or of a text that is of none of the planned machines
@@ -114,6 +115,7 @@ func digest(in NodeInput, t texts) Digest {
 		Spark: in.view.spark, Recorded: t.keep(f.Hardware), Virtual: f.Machine.Hypervisor,
 	}
 	d.Pod, d.Kube = in.isPod(), f.Kube != nil
+	d.SMVirtual = t.keep(in.Facts.SMVirtual)
 	d.Role, d.RoleBy = in.role()
 	if d.RoleBy = t.keep(d.RoleBy); d.Role == fabric.HostOfVMs {
 		d.Virtual = new(false)

@@ -25,6 +25,7 @@ func kernelLogGPU() Rule {
 func judgeKernelLogGPU(in NodeInput) []Verdict {
 	return in.judgeLog("no SXid, no GPU reset, no Xid except application errors", func(line string) (logHit, bool) {
 		switch {
+		case isDropped(line) && in.partitionsFail(): // nvlink-partition blames it, and says which
 		case strings.Contains(line, "SXid (PCI:"):
 			return in.readSXid(line)
 		case strings.Contains(line, "Xid (PCI:"):

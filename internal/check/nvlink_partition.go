@@ -27,6 +27,9 @@ func nvlinkPartition() Rule {
 func judgePartition(in NodeInput) []Verdict {
 	share := in.Facts.NVShare
 	if share == nil || share.Partitions == nil {
+		if in.plannedPartitions() != nil {
+			return in.asNode(Verdict{Why: in.why("the partitions of "+in.Facts.Node+" were not read (fmpm -l)", fabric.FactNVShare)})
+		}
 		return in.asNode(Verdict{Status: fabric.NotApplicable, Why: "no list of partitions (fmpm -l) is part of the facts of " + in.Facts.Node})
 	}
 	var active []fabric.NVPartition
@@ -170,11 +173,21 @@ func (in NodeInput) droppedTraffic() []fabric.Evidence {
 		return nil
 	}
 	for _, line := range in.Facts.KernelLog.Lines {
-		if strings.Contains(line, "SXid (PCI:") && strings.Contains(line, ": 11004,") {
+		if isDropped(line) {
 			return []fabric.Evidence{saw(kernelLog, line)}
 		}
 	}
 	return nil
+}
+
+// isDropped knows the SXid of NVLink traffic that no active partition allows (ingress invalid ACL).
+func isDropped(line string) bool {
+	return strings.Contains(line, "SXid (PCI:") && strings.Contains(line, ": 11004,")
+}
+
+// partitionsFail reports whether nvlink-partition fails here.
+func (in NodeInput) partitionsFail() bool {
+	return in.Facts.NVShare != nil && slices.ContainsFunc(judgePartition(in), func(v Verdict) bool { return v.Status == fabric.Fail })
 }
 
 func sorted(list []int) []int { return slices.Sorted(slices.Values(list)) }

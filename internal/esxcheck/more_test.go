@@ -43,7 +43,14 @@ func textCases() []oneCase {
 		{"esx-vfs", unknown, "no virtual function is listed", free(func(f *F) { up(f, true) })},
 		{"esx-vfs", na, "", free(func(*F) {})},
 		{"esx-uplinks", unknown, "no link, MTU 1500", free(func(f *F) { up(f, false) })},
-		{"esx-uplinks", pass, "", free(func(f *F) { up(f, true) })},
+		{"esx-uplinks", na, "have a link", free(func(f *F) { up(f, true) })},
+		{"esx-uplinks", unknown, "1 of the 2 planned", func(p *P, f *F) { sriov(p, f); up(f, true) }},
+		{"esx-uplinks", pass, "", func(p *P, f *F) {
+			sriov(p, f)
+			for i := range f.ESX.Uplinks {
+				f.ESX.Uplinks[i].Up = ref(true)
+			}
+		}},
 		{"esx-uplinks", fail, "has no link", func(p *P, f *F) { sriov(p, f); up(f, false) }},
 		{"esx-uplinks", unknown, "were not read", nil},
 		{"esx-uplinks", na, "", free(func(f *F) { up(f, true); f.ESX.Uplinks[0].Driver = "igbn" })},

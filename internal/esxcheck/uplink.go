@@ -52,6 +52,10 @@ func judgeUplinks(s scene) []fabric.Finding {
 		return out
 	case len(seen) == 0:
 		return []fabric.Finding{s.finding(fabric.NotApplicable, "ESX drives no NIC of the fabric on "+s.name())}
+	case s.goal == nil:
+		return []fabric.Finding{s.finding(fabric.NotApplicable, "no plan says which ports of "+s.name()+" are in use; those that were listed have a link", seen...)}
+	case s.mode() == fabric.SRIOVToGuests && len(seen) < s.goal.NICs:
+		return []fabric.Finding{s.finding(fabric.Unknown, fmt.Sprintf("%d of the %d planned NICs of %s were listed, and have a link", len(seen), s.goal.NICs, s.name()), seen...)}
 	}
 	return s.pass("link up", seen...)
 }

@@ -110,7 +110,7 @@ func vmStartRule() Rule {
 }
 
 func judgeVMStart(s scene, vm *fabric.VM) []fabric.Finding {
-	gpus, _, switches, _ := s.parts(vm)
+	gpus, _, switches, dark := s.parts(vm)
 	if len(vm.Devices) == 0 {
 		return nil
 	}
@@ -118,6 +118,8 @@ func judgeVMStart(s scene, vm *fabric.VM) []fabric.Finding {
 	var out []fabric.Finding
 	var seen []fabric.Evidence
 	switch {
+	case gpus == 0 && dark > 0 && !strings.EqualFold(vm.Firmware, "efi"):
+		out = append(out, s.vmUnknown(vm, "devices that could not be identified may be GPUs, which need EFI firmware: that"))
 	case gpus == 0:
 	case vm.Firmware == "":
 		out = append(out, s.vmUnknown(vm, "the firmware was not read"))

@@ -71,7 +71,7 @@ func vmSystemRule() Rule {
 			by := map[string][]string{}
 			for i := range s.esx.VMs {
 				for _, d := range s.esx.VMs[i].Devices {
-					if d.System != "" && strings.Trim(d.System, "0-\"") != "" {
+					if isSystemID(d.System) {
 						by[d.System] = append(by[d.System], fmt.Sprintf("%s pciPassthru%d", called(&s.esx.VMs[i]), d.Number))
 					}
 				}
@@ -80,7 +80,11 @@ func vmSystemRule() Rule {
 			case 0:
 				return []fabric.Finding{s.finding(fabric.NotApplicable, "no virtual machine of "+s.name()+" names a device of a certain host")}
 			case 1:
-				return s.pass("one systemId", saw("systemId", slices.Collect(maps.Keys(by))[0]))
+				id := slices.Collect(maps.Keys(by))[0]
+				if len(by[id]) < 2 {
+					return []fabric.Finding{s.finding(fabric.Unknown, "one device of "+s.name()+" names a host by its systemId, and which host that is was not read", saw("systemId "+id, by[id][0]))}
+				}
+				return s.pass("one systemId", saw("systemId", id))
 			}
 			var seen []fabric.Evidence
 			for _, id := range slices.Sorted(maps.Keys(by)) {
@@ -90,6 +94,12 @@ func vmSystemRule() Rule {
 				cost: "a virtual machine with such a device does not start", fix: "remove the old device from the virtual machine and add that of this host; with a hardware label (Dynamic DirectPath I/O) it may move"})}
 		}),
 	}
+}
+
+// isSystemID knows the id of a host; one of zeros is of any.
+func isSystemID(text string) bool {
+	text = strings.Trim(text, `"`)
+	return strings.Contains(text, "-") && strings.Trim(text, "0123456789abcdefABCDEF- ") == "" && strings.Trim(text, "0-") != ""
 }
 
 func vmOwnerRule() Rule {

@@ -126,6 +126,7 @@ const (
 	FactGPUVBIOS         = "gpus.vbios"
 
 	FactNVShare              = "nv_share"
+	FactSMVirtual            = "sm_virtual"
 	FactFabricManager        = "fabric_manager"
 	FactFabricManagerMode    = "fabric_manager.mode"
 	FactFabricManagerVersion = "fabric_manager.version"

@@ -17,6 +17,7 @@ type Facts struct {
 	HCAs          []HCA             `json:"hcas,omitempty"`
 	GPUs          []GPU             `json:"gpus,omitempty"`
 	FabricManager *FabricManager    `json:"fabric_manager,omitempty"` // of NVSwitches
+	SMVirtual     string            `json:"sm_virtual,omitempty"`     // whether the subnet manager knows virtual ports: Enabled, Disabled, Ignored (MLNX-OS), or 0, 1, 2 of opensm.conf
 	NVShare       *NVShare          `json:"nv_share,omitempty"`       // of NVSwitches that virtual machines share; nil: not read
 	PCI           []PCIDevice       `json:"pci,omitempty"`            // GPUs, NICs, NVSwitches and every bridge above them
 	Routes        []Route           `json:"routes,omitempty"`

@@ -110,6 +110,7 @@ func (d *differ) nvlink(thing string, a, b *fabric.NVLink) {
 // fabricManager compares the service that sets up NVSwitches.
 func (d *differ) fabricManager() {
 	d.nvShare()
+	d.compare("subnet manager", field{rankSetting, isWarning, "virtual ports", text(d.a.SMVirtual), text(d.b.SMVirtual), "without it the ports of virtual functions stay down"})
 	a, b := d.a.FabricManager, d.b.FabricManager
 	if a == nil && b == nil {
 		return

@@ -57,6 +57,7 @@ func wholeNode(node string, number int) *fabric.Facts {
 		Disagree: []fabric.Disagreement{{What: "nics.firmware eth1", Said: []fabric.Evidence{{Source: "ethtool", Value: "1"}}}},
 		Missing:  []fabric.Missing{{What: "pci.vpd", Source: "/sys", Reason: "permission denied"}},
 	}
+	f.SMVirtual = "Enabled"
 	f.NVShare = &fabric.NVShare{Partitions: []fabric.NVPartition{{ID: 3, GPUs: 2, Active: true, Modules: []int{1, 3}}}, Modules: []int{1, 3}}
 	f.FabricManager = &fabric.FabricManager{State: "active", Version: "550.90.07", Driver: "550.54.15", Says: "failed", Mode: to(0)}
 	for i := range 2 {

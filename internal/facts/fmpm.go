@@ -128,6 +128,7 @@ func (m *merger) mergeShare(reported *fabric.NVShare) {
 		m.f.NVShare = &fabric.NVShare{}
 	}
 	to := m.f.NVShare
+	m.givenBy[fabric.FactNVShare] = m.tool
 	if to.Partitions == nil {
 		to.Partitions = reported.Partitions
 	}

@@ -64,6 +64,7 @@ func (m *merger) merge(t tool, parts fabric.Facts) {
 	}
 	m.mergeFabricManager(parts.FabricManager)
 	m.mergeShare(parts.NVShare)
+	keep(m, fabric.FactSMVirtual, &m.f.SMVirtual, parts.SMVirtual)
 	m.mergeKernel(parts)
 	m.f.Routes = added(m.kernel[fabric.FactRoutes], m.f.Routes, parts.Routes)
 	m.f.Rules = added(m.kernel[fabric.FactRules], m.f.Rules, parts.Rules)

@@ -88,6 +88,7 @@ func systemTools(f *fabric.Facts) []tool {
 		{ufwTool, nil, nil, knowsUFW, parseUFW},
 		{ipBriefTool, nil, nil, knowsIPBrief, parseIPBrief},
 		{ethtoolPart, nil, nil, knowsEthtoolPart, parseEthtoolPart},
+		{smVirtualTool, nil, nil, knowsSMVirtual, parseSMVirtual},
 		{fmpmTool, nil, nil, knowsFMPM, parseFMPM},
 		{modulesTool, nil, nil, knowsModules, parseModules},
 		{regionsTool, nil, nil, knowsRegions, parseRegions},

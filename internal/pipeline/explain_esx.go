@@ -23,7 +23,7 @@ func judgedOfESX() []string {
 func remarkOfESX(f fabric.Finding) bool {
 	switch f.Status {
 	case fabric.Unknown:
-		return slices.Contains([]string{"esx-nic-sriov", "esx-max-vfs", "esx-vfs", "esx-uplinks", "esx-reset-method", "esx-tools", "vm-operator-mmio", "nvlink-partition"}, f.ID)
+		return slices.Contains([]string{"esx-nic-sriov", "esx-max-vfs", "esx-vfs", "esx-uplinks", "esx-reset-method", "esx-tools", "vm-operator-mmio", "nvlink-partition", "sm-virtual"}, f.ID)
 	case fabric.Pass:
 		return f.ID == "esx-harmless" || f.ID == "vf-harmless"
 	}
