@@ -138,7 +138,7 @@ func TestVSphereRefused(t *testing.T) {
 		"label GPU0 is listed twice":                {"  vks:", "  labels: [{label: GPU0, address: \"3b:00.0\"}, {label: GPU0, address: \"3c:00.0\"}]\n  vks:"},
 		"device 0000:3b:00.0 is listed twice":       {"  vks:", "  labels: [{label: GPU0, address: \"3b:00.0\"}, {label: GPU1, address: \"0000:3b:00.0\"}]\n  vks:"},
 		"has the name of a switch":                  {"esx[1-2]", "leaf[1-2]"},
-		"has the name of a node":                       {"esx[1-2]", "WORKER[1-2]"},
+		"has the name of a node":                    {"esx[1-2]", "WORKER[1-2]"},
 		"cannot be spread equally over 3 ESX hosts": {"esx[1-2]", "esx[1-3]"},
 		"in datagram mode has at most 4092":         {"mtu: 4092", "mtu: 9000"},
 		"use a /22 or larger":                       {"storage_class: vsan-default-storage-policy", "storage_class: s\n    pods: 192.168.0.0/24"},
