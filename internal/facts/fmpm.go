@@ -20,6 +20,7 @@ const (
 var (
 	fmpmField  = pattern(`^\s*"(partitionId|numGpus|isActive|physicalId)"\s*:\s*([0-9]{1,4}),?$`)
 	fmpmOther  = pattern(`^\s*(?:"(?:gpuInfo|partitionInfo|version|numPartitions|maxNumPartitions|maxNumNvLinks|numNvLinksAvailable|nvlinkLineRateMBps|pciBusId|uuid)"\s*:.*|[][{}]+,?)$`)
+	fmpmHead   = pattern(`^\s*"(?:gpuInfo|partitionInfo|numPartitions|maxNumPartitions|maxNumNvLinks|numNvLinksAvailable|nvlinkLineRateMBps)"\s*:`)
 	moduleLine = pattern(`^\s+Module Id\s+: ([0-9]{1,3})$`)
 )
 
@@ -29,6 +30,11 @@ func isFMPMField(line string) bool {
 
 func isFMPMLine(line string) bool {
 	return isFMPMField(line) || fmpmOther().MatchString(strings.TrimRight(line, " \r\n"))
+}
+
+// isFMPMHead tells where the list begins in other text: by a key that nothing else prints.
+func isFMPMHead(line string) bool {
+	return isFMPMField(line) || strings.Contains(line, `"`) && fmpmHead().MatchString(line)
 }
 
 func isModuleLine(line string) bool {
