@@ -55,7 +55,11 @@ func (a *app) printRunbook(file string, r *runbook.Runbook) error {
 		return report.JSON(a.stdout, r)
 	}
 	for _, g := range r.Groups {
-		printf(a.stdout, "%s: %s, %s\n", draw.Names(g.Hosts, 8), fabric.Count(len(g.Steps), "step"), fabric.Count(g.Reboots, "reboot"))
+		if g.Running {
+			printf(a.stdout, "%s: %s\n", g.Title, fabric.Count(len(g.Steps), "step"))
+		} else {
+			printf(a.stdout, "%s: %s, %s\n", draw.Names(g.Hosts, 8), fabric.Count(len(g.Steps), "step"), fabric.Count(g.Reboots, "reboot"))
+		}
 		for _, u := range g.Unknown {
 			printf(a.stdout, "  unknown  %s\n", u)
 		}

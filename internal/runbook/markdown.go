@@ -35,8 +35,7 @@ func (g Group) markdown(b *strings.Builder) {
 	if g.Machine != "" {
 		fmt.Fprintf(b, ", machine %s", plain(g.Machine))
 	}
-	once := strings.HasPrefix(g.Title, "Once") || g.Title == "Virtual machines" // what starts no host again
-	if len(g.Steps) > 0 && !once {
+	if len(g.Steps) > 0 && !g.Running {
 		fmt.Fprintf(b, ". Reboots of each: %d", g.Reboots)
 	}
 	b.WriteString(".\n")
@@ -48,7 +47,7 @@ func (g Group) markdown(b *strings.Builder) {
 		Second: "Changes that need what the reboot has brought", SecondReboot: "Second reboot", After: "After the reboot", Optional: "Only where its reason holds",
 	}
 	switch {
-	case once:
+	case g.Running:
 		titles[After] = "In this order"
 	case g.Reboots == 0:
 		titles[Install], titles[After] = "Changes, in effect at once", "Then"

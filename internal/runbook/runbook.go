@@ -27,8 +27,9 @@ type Group struct {
 	Hosts   []string `json:"hosts"`
 	Machine string   `json:"machine,omitempty"` // id in the catalog
 	Steps   []Step   `json:"steps"`
-	Unknown []string `json:"unknown"` // parts for whose vendor no steps are known, and why
-	Reboots int      `json:"reboots"` // of each host, by its steps that are not optional
+	Unknown []string `json:"unknown"`           // parts for whose vendor no steps are known, and why
+	Reboots int      `json:"reboots"`           // of each host, by its steps that are not optional
+	Running bool     `json:"running,omitempty"` // the steps are done while the hosts run: none of them starts again
 }
 
 // Phase is when a step is due.

@@ -62,11 +62,11 @@ func vsphereGroups(p *fabric.Plan, known []*fabric.Facts) []Group {
 		esx.Steps, esx.Reboots = ordered(esxSteps(*v))
 		groups = append(groups, esx)
 	}
-	site := Group{Title: "Once: switches, vCenter and what it makes", Hosts: hosts, Unknown: []string{}}
+	site := Group{Title: "Once: switches, vCenter and what it makes", Running: true, Hosts: hosts, Unknown: []string{}}
 	site.Steps, site.Reboots = ordered(siteSteps(p))
 	groups = append(groups, site)
 	if p.Launcher != "kubernetes" {
-		guest := Group{Title: "Virtual machines", Unknown: []string{}}
+		guest := Group{Title: "Virtual machines", Running: true, Unknown: []string{}}
 		for _, n := range p.Nodes {
 			guest.Hosts = append(guest.Hosts, n.Name)
 		}
