@@ -213,8 +213,8 @@ func topologyStep(p *fabric.Plan) Step {
 	}
 	return Step{
 		ID: "nccl-topology", Phase: After, Title: "NCCL's topology file for the pods", When: "the PCI tree in the virtual machine is flat, so that NCCL would not pair GPU and NIC. Facts of a worker come from a pod that has all of its devices",
-		Commands: atHome("railwright topo nccl --machine "+machine+" --guest worker.json --out nccl-topo.xml", "railwright topo lint nccl-topo.xml", "kubectl create configmap nccl-topo --from-file=nccl-topo.xml"),
-		Check:    Check{Expect: "topo lint finds nothing; in the pod NCCL_TOPO_FILE names the file, and NCCL_DEBUG=INFO shows GDRDMA for each NIC"}, Undo: "kubectl delete configmap nccl-topo", Source: vcf + ", 10.4.3, I",
+		Commands: atHome("railwright topo nccl --machine "+machine+" --guest worker.json --out nccl-topo.xml", "railwright topo lint nccl-topo.xml", "kubectl create configmap nccl-topology --from-file=nccl-topo.xml"),
+		Check:    Check{Expect: "topo lint finds nothing; in the pod NCCL_TOPO_FILE names the file, and NCCL_DEBUG=INFO shows GDRDMA for each NIC"}, Undo: "kubectl delete configmap nccl-topology", Source: vcf + ", 10.4.3, I",
 	}
 }
 
