@@ -15,6 +15,8 @@ func Commands() []Command {
 		{Name: "modules", Shell: "esxcli system module list", Gives: fabric.FactESXModules},
 		{Name: "module-nmlx5", Shell: "esxcfg-module -g nmlx5_core", Gives: fabric.FactESXModules},
 		{Name: "pci", Shell: "esxcli hardware pci list", Gives: fabric.FactESXDevices},
+		// the only place of the shell with hardware labels; of what it prints, which is megabytes, the list of devices alone
+		{Name: "labels", Shell: "all=$(vim-cmd hostsvc/hostconfig) && printf '%s\\n' \"$all\" | sed -n '/^ *pciPassthruInfo = /,/^ *]/{s/^ \\{0,3\\}//;p;}' | head -n 65536", Gives: fabric.FactESXDevices},
 		{Name: "reset-rules", Shell: "cat /etc/vmware/passthru.map", Gives: fabric.FactESXResetRules},
 		{Name: "uplinks", Shell: "esxcli network nic list", Gives: fabric.FactESXUplinks},
 		{Name: "rdma", Shell: "esxcli rdma device list", Maybe: true},

@@ -42,13 +42,20 @@ func readObject(b *build, s section) {
 	for p.at < len(p.lines) {
 		text := p.next()
 		if objectHead().MatchString(text) {
+			if name, rest, named := strings.Cut(text, " = "); named && !strings.HasPrefix(name, "(") { // a field alone
+				text = rest
+			}
 			found = append(found, p.value(text, 0))
 		}
 	}
 	b.esx()
 	for _, o := range found {
 		if p.cut {
-			b.missed(fabric.FactESXVMs, "vim-cmd", "its output is cut: a brace is not closed")
+			what := fabric.FactESXVMs
+			if strings.HasPrefix(o.kind, "vim.host.") {
+				what = devicesPath
+			}
+			b.missed(what, "vim-cmd", "its output is cut: a brace is not closed")
 		}
 		b.object(o)
 	}

@@ -166,10 +166,33 @@ func judgeSettings(s scene) []fabric.Finding {
 			seen = append(seen, saw(kernelList, settingText(have)))
 		}
 	}
+	if open := s.withoutGoal(out); open != nil {
+		return open
+	}
 	if len(out) == 0 {
 		return s.pass("as the document has them", seen...)
 	}
 	return out
+}
+
+// withoutGoal makes of failing settings in a whole list, which every host prints as it was delivered, what they are without a plan
+// and without a device that goes to virtual machines: open. One that somebody asked for by its name is judged.
+func (s scene) withoutGoal(all []fabric.Finding) []fabric.Finding {
+	const asked = 4 // settings of the document and one beside them
+	if s.goal != nil || s.givesAway() || len(s.esx.Settings) <= asked {
+		return nil
+	}
+	var said []string
+	var seen []fabric.Evidence
+	for _, f := range all {
+		if f.Status == fabric.Fail {
+			said, seen = append(said, strings.TrimSuffix(f.Why, ".")), append(seen, f.Evidence...)
+		}
+	}
+	if len(said) == 0 {
+		return nil
+	}
+	return []fabric.Finding{s.finding(fabric.Unknown, strings.Join(said, "; ")+": wrong where GPUs and NICs are passed through, right elsewhere; no plan says which", seen...)}
 }
 
 func settingText(v *fabric.ESXSetting) string {

@@ -132,12 +132,39 @@ func nicATSRule() Rule {
 			if s.goal != nil && !slices.ContainsFunc(s.goal.NICSettings, func(o fabric.Option) bool { return o.Name == "ATS_ENABLED" }) {
 				return []fabric.Finding{s.finding(fabric.NotApplicable, "the plan passes no NIC through whole")}
 			}
+			if s.goal == nil && !s.givesAway() && len(s.esx.NICConfigs) > 0 && !slices.ContainsFunc(s.esx.NICConfigs, asksFor) {
+				return []fabric.Finding{s.anyATS()}
+			}
 			return s.eachConfig("ATS_ENABLED", "1", func(c nicConfig, have string) fault {
 				return fault{why: fmt.Sprintf("ATS is off (%s) in NIC %s of %s.", have, c.name, s.name()),
 					cost: "traffic between this NIC and GPUs goes through the processor: half the rate or less, or errors with GPU memory", fix: s.setNIC(c, "ATS_ENABLED", "1")}
 			})
 		}),
 	}
+}
+
+// asksFor reports that a few settings of a NIC were asked for, by their names or with grep, and not all that it has.
+func asksFor(c fabric.NICConfig) bool {
+	const few = 8
+	return c.Settings["ATS_ENABLED"] != fabric.NICStored{} && len(c.Settings) <= few
+}
+
+// anyATS says without a plan what ATS is: off is how NICs are delivered, and right where none is passed through.
+func (s scene) anyATS() fabric.Finding {
+	var off []string
+	var seen []fabric.Evidence
+	configs, _ := s.configs()
+	for _, c := range configs {
+		have := inForce(c.Settings["ATS_ENABLED"])
+		if n, ok := number(have); ok && n == 0 {
+			off = append(off, c.name)
+			seen = append(seen, saw(c.source(), "ATS_ENABLED "+have))
+		}
+	}
+	if len(off) == 0 {
+		return s.finding(fabric.NotApplicable, "no plan says whether NICs of "+s.name()+" are passed through whole")
+	}
+	return s.finding(fabric.Unknown, "ATS is off in NIC "+few(off)+": wrong where it is passed through beside a GPU, right elsewhere; no plan says which", seen...)
 }
 
 func nicSRIOVRule() Rule {

@@ -44,6 +44,9 @@ func judgeTools(s scene) []fabric.Finding {
 			dark = append(dark, name)
 		}
 	}
+	if s.goal == nil && len(gone) == len(wanted) && !s.setUp() {
+		return []fabric.Finding{s.finding(fabric.Unknown, s.name()+" does not have "+strings.Join(gone, " and ")+": right where nobody sets up its NICs, wrong where ATS or SR-IOV are to be set; no plan says which", saw(vibList, "no "+strings.Join(gone, ", no ")))}
+	}
 	base := func(v string) string { head, _, _ := strings.Cut(v, "-"); return head }
 	switch {
 	case len(gone) > 0:
@@ -81,6 +84,9 @@ func judgeDriver(s scene) []fabric.Finding {
 	}
 	bring := s.here("esxcli system module set -e true -m nmlx5_core && esxcli system module load -m nmlx5_core && /opt/mellanox/bin/mst start")
 	const cost = "mst status stays empty, and there are neither firmware settings nor virtual functions"
+	if s.goal == nil && (m == nil || is(m.Loaded, false) || is(m.Enabled, false)) && !s.setUp() {
+		return []fabric.Finding{s.finding(fabric.Unknown, nicModule+" of "+s.name()+" is not loaded: right on a host without a NIC of NVIDIA (Mellanox), wrong with one; none was read, and no plan says which", saw("esxcli system module list", nicModule+" not loaded"))}
+	}
 	if m == nil {
 		return []fabric.Finding{s.fail(fault{why: nicModule + " is not among the modules of " + s.name() + ".", expected: nicModule + " loaded", seen: []fabric.Evidence{saw("esxcli system module list", fabric.Count(len(s.esx.Modules), "module"))},
 			cost: cost, fix: bring})}
@@ -100,6 +106,28 @@ func judgeDriver(s scene) []fabric.Finding {
 		return []fabric.Finding{s.unread("whether "+nicModule+" is loaded was not read", fabric.FactESXModules)}
 	}
 	return s.pass("loaded, enabled", seen...)
+}
+
+// setUp reports, without a plan, that the host has a NIC which its own tools and driver are to reach, or that somebody looked for one
+// with them.
+func (s scene) setUp() bool {
+	if s.esx.MST != nil || len(s.esx.NICConfigs)+len(s.esx.Firmware) > 0 {
+		return true
+	}
+	if m := s.esx.Module(nicModule); m != nil && len(m.Parameters) > 0 {
+		return true
+	}
+	return slices.ContainsFunc(s.tree, func(d device) bool {
+		return d.kind == kindNIC && d.vendor == vendorMellanox && (d.pass == nil || !is(d.pass.Active, true))
+	})
+}
+
+// givesAway reports, without a plan, that a GPU or a NIC of the host goes to virtual machines: what the kernel and the firmware need for
+// it is then no question of a plan.
+func (s scene) givesAway() bool {
+	return slices.ContainsFunc(s.tree, func(d device) bool {
+		return (d.kind == kindGPU || d.kind == kindNIC && d.vendor == vendorMellanox) && d.pass != nil && (is(d.pass.Enabled, true) || is(d.pass.Active, true))
+	})
 }
 
 func moduleText(m *fabric.ESXModule) string {
@@ -161,7 +189,7 @@ func judgeToolDevices(s scene) []fabric.Finding {
 func cardsRule() Rule {
 	return Rule{
 		ID: "esx-nic-model", Title: "The NICs of the host are of the planned model",
-		Doc:      "compares the ids of the NICs with the plan (MT4129 is a ConnectX-7); an older card (ConnectX-3, ConnectX-4) does no GPUDirect RDMA of this kind",
+		Doc:      "compares the ids of the NICs with the plan (MT4129 is a ConnectX-7); an older card (ConnectX-3, ConnectX-4) does no GPUDirect RDMA of this kind. Without a plan only a card that mst or flint was run on is judged: one in a list of NICs may be for storage or management",
 		Severity: fabric.SeverityError, Cause: fabric.CauseDeviceFault, Reference: docVCF + ", 8.3; PCI ID database", Facts: []string{fabric.FactPCI, fabric.FactESXDevices, fabric.FactESXMST},
 		Judge: eachHost(false, judgeCards),
 	}
@@ -169,15 +197,19 @@ func cardsRule() Rule {
 
 func judgeCards(s scene) []fabric.Finding {
 	vendor, id := s.wantedNIC()
-	var right, other []string
+	var right, other, set []string // set: too old ones that somebody sets up with mst
 	for _, d := range s.tree {
 		if d.kind != kindNIC || d.device == 0 {
 			continue
 		}
+		text := d.address + " " + familyOf(d.device) + " (" + d.id() + ")"
 		if d.vendor == vendor && d.device == id {
 			right = append(right, d.address)
 		} else {
-			other = append(other, d.address+" "+familyOf(d.device)+" ("+d.id()+")")
+			other = append(other, text)
+		}
+		if d.tools && tooOld(d.device) {
+			set = append(set, text)
 		}
 	}
 	want := familyOf(id)
@@ -198,7 +230,7 @@ func judgeCards(s scene) []fabric.Finding {
 		return s.pass(want, saw("lspci, mst status", few(right)))
 	case len(other) == 0:
 		return []fabric.Finding{s.unread("no NIC was identified", fabric.FactPCI, fabric.FactESXMST, fabric.FactESXDevices)}
-	case s.goal == nil && !slices.ContainsFunc(s.tree, func(d device) bool { return d.kind == kindNIC && tooOld(d.device) }):
+	case s.goal == nil && len(set) == 0:
 		return []fabric.Finding{s.finding(fabric.NotApplicable, "no plan says which NICs "+s.name()+" should have: "+few(other))}
 	}
 	return []fabric.Finding{s.fail(fault{why: fmt.Sprintf("%s has no %s: its NICs are %s.", s.name(), want, few(other)), expected: want, seen: []fabric.Evidence{saw("lspci, mst status", few(other))},

@@ -267,9 +267,10 @@ func vmP2PRule() Rule {
 		Doc:      "reads pciPassthru.allowP2P and relaxACSforP2P, in any case of letters, of virtual machines with GPUs and other devices. RelaxACSCheck is no such key",
 		Severity: fabric.SeverityError, Cause: fabric.CauseATSDisabled, Reference: docVCF + ", 10.1", Facts: []string{fabric.FactESXVMs},
 		Judge: eachVM(func(s scene, vm *fabric.VM) []fabric.Finding {
-			gpus, _, _, _ := s.parts(vm)
+			gpus, nics, _, _ := s.parts(vm)
 			_, hasP2P, _ := extra(vm, "pciPassthru.allowP2P")
-			if gpus == 0 || len(vm.Devices) < 2 && !hasP2P {
+			_, relaxes, _ := extra(vm, "pciPassthru.relaxACSforP2P")
+			if gpus == 0 || len(vm.Devices) < 2 && !hasP2P || s.goal == nil && nics == 0 && !hasP2P && !relaxes { // no peer that the text names
 				return nil
 			}
 			var wrong []string

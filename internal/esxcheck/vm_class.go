@@ -76,13 +76,15 @@ func isKnownDevice(id uint16) bool {
 func toolFirmwareRule() Rule {
 	return Rule{
 		ID: "esx-tool-firmware", Title: "MFT is not older than the firmware of the NICs",
-		Doc:      "compares the release of MFT with that of the firmware: an older one may not know settings of a newer firmware. Both count up together: firmware xx.40 came with MFT 4.27, xx.43 with 4.30",
-		Severity: fabric.SeverityWarning, Cause: fabric.CauseFirmwareTools, Reference: "NVIDIA, release notes of ConnectX-7 firmware 28.36 to 28.45: supported MFT", Facts: []string{fabric.FactESXVIBs},
+		Doc:      "compares the release of MFT with that of the firmware: an older one may not know settings of a newer firmware. Both count up together: MFT 4.22 names firmware xx.35, 4.27 xx.40, 4.33 xx.46",
+		Severity: fabric.SeverityWarning, Cause: fabric.CauseFirmwareTools, Reference: "NVIDIA, documentation of MFT 4.22 to 4.33: supported adapter cards firmware versions", Facts: []string{fabric.FactESXVIBs},
 		Judge: eachHost(false, judgeToolFirmware),
 	}
 }
 
-// firmwareAhead is the second number of a firmware release less that of the MFT release beside it.
+// firmwareAhead is the second number of a firmware release less that of the MFT release beside it. The page of supported firmware in
+// the documentation of MFT 4.22, 4.23, 4.24, 4.25, 4.27, 4.31, 4.32 and 4.33 names 28.35, 28.36, 28.37, 28.38, 28.40, 28.44, 28.45 and
+// 28.46 for ConnectX-7, and the same for the other cards of the time. An older firmware stays supported, a newer one is not named.
 const firmwareAhead = 13
 
 func judgeToolFirmware(s scene) []fabric.Finding {

@@ -215,6 +215,9 @@ func vmOrderRule() Rule {
 				have = append(have, kind)
 			}
 			seen := saw("pciPassthruN", strings.Join(have, ", "))
+			if wrong && s.goal == nil && len(labels) == 0 && !vm.Class {
+				return []fabric.Finding{s.vmUnknown(vm, "the devices are attached in another order than GPU0, NIC0, GPU1, NIC1, which matters where a topology file of NCCL is written for that one; no plan says so: that", seen)}
+			}
 			if wrong {
 				return []fabric.Finding{s.fail(fault{vm: vmName(vm), why: "The devices of " + called(vm) + " are attached in another order.", expected: "GPU0, NIC0, GPU1, NIC1, ..., NVSwitches last", seen: []fabric.Evidence{seen},
 					cost: "the topology file of NCCL pairs GPUs with far NICs", fix: "attach them in this order in the VM class, and make the virtual machine again"})}
@@ -260,6 +263,9 @@ func judgeVMPairs(s scene, vm *fabric.VM) []fabric.Finding {
 			far = append(far, gpu+" (its NIC is "+near+")")
 		}
 	}
+	if len(far) > 0 && s.goal == nil && len(at[kindNIC]) < len(at[kindGPU]) {
+		return []fabric.Finding{s.vmUnknown(vm, "it has fewer NICs than GPUs, and no plan says whether each GPU is to have one: that")}
+	}
 	if len(far) > 0 {
 		return []fabric.Finding{s.fail(fault{vm: vmName(vm), why: "GPUs of " + called(vm) + " lack their NIC: " + few(far) + ".", expected: "the NIC below the switch of each GPU", seen: []fabric.Evidence{saw("NICs of the virtual machine", few(at[kindNIC]))},
 			cost: "their traffic crosses the processor", fix: "give each virtual machine GPUs and NICs of the same PCIe switches"})}
@@ -284,7 +290,7 @@ func vmPartitionRule() Rule {
 	return Rule{
 		ID: "vm-partition", Title: "A virtual machine has as many GPUs as a partition of Fabric Manager",
 		Doc:      "counts the GPUs of virtual machines on hosts with NVSwitches: Fabric Manager offers partitions of 1, 2, 4 and 8 GPUs on an HGX board, of fixed Module Ids (1-3, 2-4, 5-7, 6-8 as pairs, 1-4 and 5-8 as fours), which do not follow PCI addresses",
-		Severity: fabric.SeverityError, Cause: fabric.CauseFabricManager, Reference: docFM + ", shared NVSwitch", Facts: []string{fabric.FactESXVMs},
+		Severity: fabric.SeverityError, Cause: fabric.CauseFabricManager, Reference: docFM + ", shared NVSwitch; NVIDIA WP-12736-002, fmpm -l", Facts: []string{fabric.FactESXVMs},
 		Judge: eachVM(func(s scene, vm *fabric.VM) []fabric.Finding {
 			gpus, _, _, dark := s.parts(vm)
 			switches, _ := s.ours(kindNVSwitch)

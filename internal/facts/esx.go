@@ -68,6 +68,9 @@ func esxSource(c esx.Command) string {
 		return c.Name
 	}
 	first, _, _ := strings.Cut(c.Shell, " && ")
+	if inner, ok := strings.CutPrefix(first, "all=$("); ok {
+		return strings.TrimSuffix(inner, ")")
+	}
 	return first
 }
 

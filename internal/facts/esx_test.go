@@ -60,6 +60,9 @@ func TestCollectESX(t *testing.T) {
 	if len(f.PCI) != 2 || len(e.VMs) != 1 || len(e.VMs[0].Devices) != 1 || e.VFs == nil || len(e.VFs) != 0 || e.Module("nmlx5_core").Parameters["pfctx"] != "0x08" {
 		t.Errorf("%+v", e)
 	}
+	if nic := e.Devices[slices.IndexFunc(e.Devices, func(d fabric.PassthroughPCI) bool { return d.Address == "0000:1a:00.0" })]; nic.Label != "NIC0" || !nic.Labels || nic.Active == nil || !*nic.Active {
+		t.Errorf("hardware label: %+v", nic)
+	}
 	if m, ok := f.MissingReason(fabric.FactESXMST); !ok || !m.Absent || m.Source != "/opt/mellanox/bin/mst status -vv" {
 		t.Errorf("MFT is not installed: %+v", m)
 	}

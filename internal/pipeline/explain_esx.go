@@ -12,7 +12,7 @@ import (
 // something is absent does so only where the text has the whole list.
 func judgedOfESX() []string {
 	return []string{
-		"esx-kernel-settings", "esx-reboot", "esx-reset-method", "esx-tools", "esx-nic-driver", "esx-nic-model", "esx-nic-ats", "esx-nic-sriov", "esx-num-of-vfs", "esx-max-vfs",
+		"esx-kernel-settings", "esx-reboot", "esx-reset-method", "esx-tools", "esx-nic-driver", "esx-nic-ats", "esx-kernel-settings", "esx-nic-driver", "esx-nic-model", "esx-nic-ats", "esx-nic-sriov", "esx-num-of-vfs", "esx-max-vfs",
 		"esx-labels", "esx-pairs", "esx-driver-sought", "esx-mapped", "esx-tool-firmware",
 		"vm-power-on", "vm-start", "vm-mmio", "vm-p2p", "vm-ids", "vm-system", "vm-owner", "vm-nvswitches", "vm-device-order", "vm-pairs", "vm-partition", "vm-operator-mmio",
 		"nvlink-partition", "sm-virtual",

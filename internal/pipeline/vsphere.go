@@ -141,6 +141,9 @@ func (v *VSphere) join(name string, shell shown, api known) (*fabric.Facts, erro
 	switch {
 	case shell.facts != nil && api.err != nil:
 		const labels = fabric.FactESXDevices + ".label"
+		if e := shell.facts.ESX; e != nil && slices.ContainsFunc(e.Devices, func(d fabric.PassthroughPCI) bool { return d.Labels }) {
+			return shell.facts, nil // the shell shows them too
+		}
 		shell.facts.Missing = append(shell.facts.Missing, fabric.Missing{What: labels, Source: byAPI, Reason: api.err.Error()})
 		return shell.facts, nil
 	case shell.facts != nil || fromAPI != nil:

@@ -25,8 +25,11 @@ type division struct {
 // shape is what a virtual machine gets.
 type shape struct{ gpus, nics, cpus, memoryMB int }
 
-// partitions lists the GPUs, by Module Id, that Fabric Manager joins on a board of 8 GPUs and 4 NVSwitches. They are neither in the
-// order of PCI addresses nor of neighbours (NVIDIA Fabric Manager user guide, default partitions of HGX A100 and HGX H100).
+// partitions lists the GPUs, by Module Id, that Fabric Manager joins on a board of 8 GPUs and 4 NVSwitches, in the order of its
+// partition ids: 0 is all, 1 and 2 the fours, 3 to 6 the pairs, 7 to 14 single GPUs. They are neither in the order of PCI addresses
+// nor of neighbours. So prints fmpm -l in NVIDIA's HGX Shared NVSwitch GPU Passthrough Virtualization Integration Guide
+// (WP-12736-002), and in public notes of an HGX of another maker, whose Module Ids lie at other PCI addresses. Fabric Manager can be
+// given a file with others: what a host has is what its own fmpm -l says.
 func partitions(gpus int) [][]int {
 	switch gpus {
 	case 8:

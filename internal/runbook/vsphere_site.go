@@ -211,10 +211,22 @@ func topologyStep(p *fabric.Plan) Step {
 	if len(p.Machines) > 0 {
 		machine = p.Machines[0].ID
 	}
+	var commands, files []string
+	for _, c := range p.VSphere.Classes {
+		if len(c.Nodes) > 0 && c.GPUs > 0 {
+			file := "nccl-topo-" + c.Name + ".xml"
+			commands = append(commands, "railwright topo nccl --machine "+machine+" --guest worker-"+c.Name+".json --out "+file, "railwright topo lint "+file)
+			files = append(files, "--from-file="+c.Name+".xml="+file)
+		}
+	}
+	if len(files) == 0 {
+		commands, files = []string{"railwright topo nccl --machine " + machine + " --guest worker.json --out nccl-topo.xml", "railwright topo lint nccl-topo.xml"}, []string{"--from-file=CLASS.xml=nccl-topo.xml"}
+	}
+	commands = append(commands, "kubectl create configmap nccl-topology "+strings.Join(files, " ")+" --dry-run=client -o yaml | kubectl apply -f -")
 	return Step{
-		ID: "nccl-topology", Phase: After, Title: "NCCL's topology file for the pods", When: "the PCI tree in the virtual machine is flat, so that NCCL would not pair GPU and NIC. Facts of a worker come from a pod that has all of its devices",
-		Commands: atHome("railwright topo nccl --machine "+machine+" --guest worker.json --out nccl-topo.xml", "railwright topo lint nccl-topo.xml", "kubectl create configmap nccl-topo --from-file=nccl-topo.xml"),
-		Check:    Check{Expect: "topo lint finds nothing; in the pod NCCL_TOPO_FILE names the file, and NCCL_DEBUG=INFO shows GDRDMA for each NIC"}, Undo: "kubectl delete configmap nccl-topo", Source: vcf + ", 10.4.3, I",
+		ID: "nccl-topology", Phase: After, Title: "NCCL's topology file for the pods", When: "the PCI tree in the virtual machine is flat, so that NCCL would not pair GPU and NIC. Facts of a worker come from a pod that has all of its devices; their addresses replace the planned ones (out/kubernetes/15-nccl-topology.yaml)",
+		Commands: atHome(commands...),
+		Check:    Check{Expect: "topo lint finds nothing; in the pod NCCL_TOPO_FILE names the file, and NCCL_DEBUG=INFO shows GDRDMA for each NIC"}, Undo: "kubectl apply -f out/kubernetes/15-nccl-topology.yaml", Source: vcf + ", 10.4.3, I",
 	}
 }
 

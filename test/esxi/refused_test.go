@@ -123,10 +123,11 @@ func TestLabels(t *testing.T) {
 	p, folder := newHost(t, "small", "esx1"), t.TempDir()
 	api := &vsphere{hosts: map[string]*played{"esx1": p}, labels: map[string]string{"0000:1b:00.0": "OLD"}, away: 2}
 	p.goal.Labels = []fabric.DeviceLabel{{Label: "GPU0", Address: "0000:1b:00.0"}, {Label: "NIC0", Address: "1a:00.0"}}
+	p.change("faults", []map[string]any{{"match": "hostsvc/hostconfig", "times": -1, "status": 1, "say": "Failed to login"}})
 	if a := p.apply(folder); a.Status != fabric.Unknown || a.Error != "" || !contains(a.Changes, apply.Unknown) {
 		t.Errorf("labels that nobody reads: %s %s\n%s", a.Status, a.Error, lines(a.Changes))
 	}
-	p.labels = api.labels
+	p.change("faults", []map[string]any{{"match": "never"}}) // the shell shows them
 	if a := p.apply(folder); !strings.Contains(a.Error, "give vsphere.vcenter") {
 		t.Errorf("%s %s", a.Status, a.Error)
 	}

@@ -184,7 +184,25 @@ func vimCmd(h *machine, args []string) (string, int, error) {
 	if len(args) == 2 && args[0] == "vmsvc/get.config" && number(args[1]) > 0 && number(args[1]) <= len(h.VMs) {
 		return "Configuration:\n\n(vim.vm.ConfigInfo) {\n   name = \"" + h.VMs[number(args[1])-1] + "\", \n   version = \"vmx-21\", \n   firmware = \"efi\"\n}\n", 0, nil
 	}
+	if len(args) == 1 && args[0] == "hostsvc/hostconfig" {
+		return hostConfig(h), 0, nil
+	}
 	return "", 1, fmt.Errorf("vim-cmd: %q: unknown", args)
+}
+
+// hostConfig is the configuration of the host as vim-cmd prints objects of the API, with other lists around that of devices.
+func hostConfig(h *machine) string {
+	var rows []string
+	for _, d := range h.Devices {
+		label := "<unset>"
+		if d.Label != "" {
+			label = fmt.Sprintf("%q", d.Label)
+		}
+		rows = append(rows, fmt.Sprintf("      (vim.host.PciPassthruInfo) {\n         id = %q, \n         dependentDevice = %q, \n         passthruEnabled = %t, \n         passthruCapable = %t, \n         passthruActive = %t, \n         hardwareLabel = %s\n      }",
+			d.Address, d.Address, d.Enabled, d.Capable, d.Active, label))
+	}
+	return "(vim.host.ConfigInfo) {\n   host = 'vim.HostSystem:ha-host', \n   option = (vim.option.OptionValue) [\n      (vim.option.OptionValue) {\n         key = \"Misc.LogToFile\", \n         value = 1\n      }\n   ], \n" +
+		"   pciPassthruInfo = (vim.host.PciPassthruInfo) [\n" + strings.Join(rows, ", \n") + "\n   ], \n   sharedPassthruGpuTypes = (string) [\n      \"none\"\n   ], \n   storageDevice = (vim.host.StorageDeviceInfo) null\n}\n"
 }
 
 func chkconfig(h *machine, args []string) (string, int, error) {

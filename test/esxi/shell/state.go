@@ -72,6 +72,7 @@ type device struct {
 	Config                                       map[string]*stored
 	Broken                                       bool // mst shows it only after a start in recovery mode
 	VFs                                          int
+	Label                                        string // hardware label
 }
 
 // stored is a firmware setting.
