@@ -52,6 +52,7 @@ func textCases() []oneCase {
 			}
 		}},
 		{"esx-uplinks", fail, "has no link", func(p *P, f *F) { sriov(p, f); up(f, false) }},
+		{"esx-uplinks", unknown, "ibstat in a virtual machine decides", func(p *P, f *F) { sriov(p, f); up(f, false); p.Transport = fabric.InfiniBand }},
 		{"esx-uplinks", unknown, "were not read", nil},
 		{"esx-uplinks", na, "", free(func(f *F) { up(f, true); f.ESX.Uplinks[0].Driver = "igbn" })},
 		{"esx-driver-sought", fail, "no package of it", func(_ *P, f *F) {

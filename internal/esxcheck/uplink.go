@@ -40,9 +40,13 @@ func judgeUplinks(s scene) []fabric.Finding {
 			out = append(out, s.finding(fabric.Unknown, "the link of "+name+" was not read", text))
 		case *u.Up:
 			seen = append(seen, text)
+		case s.mode() == fabric.SRIOVToGuests && s.Plan.Transport == fabric.InfiniBand:
+			// The document for vSphere 8 has virtual functions of InfiniBand shown as Down that carry traffic, and says nothing of
+			// the port itself.
+			out = append(out, s.finding(fabric.Unknown, name+" shows no link to ESX, which may show none of an InfiniBand port that has one: ibstat in a virtual machine decides", text))
 		case s.mode() == fabric.SRIOVToGuests:
 			out = append(out, s.fail(fault{at: u.Address, why: name + " has no link.", expected: "link up", seen: []fabric.Evidence{text}, cost: "its virtual functions carry no traffic",
-				fix: "cable and transceiver; on InfiniBand a subnet manager with virtualisation on (ib sm virt enable); " + s.here("esxcli network nic up -n "+fabric.ShellWord(u.Name))}))
+				fix: "cable and transceiver; " + s.here("esxcli network nic up -n "+fabric.ShellWord(u.Name))}))
 		default:
 			out = append(out, s.finding(fabric.Unknown, name+" has no link"+mtuText(u)+": a fault where this port is in use; no plan says so", text))
 		}

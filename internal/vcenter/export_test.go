@@ -34,8 +34,8 @@ func NewLab(t *testing.T, hosts []string, devices []LabDevice) *Lab {
 	s := newSim(t, 1)
 	l := &Lab{sim: s, first: s.Map().Any("VirtualMachine").(*simulator.VirtualMachine), usual: map[string]func(http.ResponseWriter){}}
 	l.first.Name = "other"
-	s.host.HostSystem.Name = hosts[0]
-	s.host.HostSystem.Summary.Config.Name = hosts[0]
+	s.host.Name = hosts[0]
+	s.host.Summary.Config.Name = hosts[0]
 	l.equipWith(s.host.HostSystem, devices)
 	l.alone()
 	l.crowd(len(hosts) - 1)
