@@ -6,12 +6,15 @@ import (
 	"crypto/sha256"
 	"crypto/tls"
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"io"
 	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -121,6 +124,7 @@ func startVCSim(o map[string]string) (*vcenterSim, error) {
 				panic(http.ErrAbortHandler)
 			}
 			r.Body = io.NopCloser(bytes.NewReader(question))
+			v.notice()
 			soapAPI.ServeHTTP(answer, r)
 			v.maintain(string(question))
 			maps.Copy(w.Header(), answer.Header())
@@ -129,6 +133,21 @@ func startVCSim(o map[string]string) (*vcenterSim, error) {
 		}
 	})
 	return v, nil
+}
+
+// notice sees what was done in the shell of a played host, as vCenter does: maintenance mode.
+func (v *vcenterSim) notice() {
+	for _, h := range v.hosts {
+		at, ok := v.shells[h.Self.Value]
+		if !ok {
+			continue
+		}
+		text, err := os.ReadFile(filepath.Join(at[1], ".state", "host.json"))
+		var state struct{ Maintenance bool }
+		if err == nil && json.Unmarshal(text, &state) == nil {
+			h.Runtime.InMaintenanceMode = state.Maintenance
+		}
+	}
 }
 
 // maintain tells a played host that vCenter put it into maintenance mode, or out of it.
