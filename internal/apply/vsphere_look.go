@@ -88,6 +88,11 @@ func (v VSphere) look(ctx context.Context) (s sphereLook, err error) {
 	if err != nil {
 		return s, err
 	}
+	for i, h := range hosts { // the plan's name, by which people know it
+		if j := slices.IndexFunc(names, func(n string) bool { return sameHost(h.Name, n) }); j >= 0 {
+			hosts[i].Name = names[j]
+		}
+	}
 	for _, a := range absent {
 		s.wait("%s: add it to vCenter, or correct vsphere.hosts", a)
 	}

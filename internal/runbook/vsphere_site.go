@@ -20,7 +20,7 @@ func siteSteps(p *fabric.Plan) []Step {
 	if v.Kube == nil {
 		return append(steps, plainVMs(v))
 	}
-	return append(steps, networksStep(v), contentLibrary(v), workloadManagement(v), consumption(), classStep(v), namespaceStep(v), loginStep(v), clusterStep(p), topologyStep(p), operatorsStep())
+	return append(steps, networksStep(v), contentLibrary(v), workloadManagement(v), consumption(), classStep(v), namespaceStep(v), loginStep(v), clusterStep(p), operatorsStep(), topologyStep(p))
 }
 
 func subnetManager(v fabric.VSphere) Step {
@@ -79,22 +79,41 @@ func partitionsStep(v fabric.VSphere) Step {
 
 func plainVMs(v fabric.VSphere) Step {
 	c := v.Classes[0]
-	var devices []string
+	var devices, where []string
 	for _, d := range c.Devices {
 		devices = append(devices, d.Label)
 	}
-	s := Step{
-		ID: "virtual-machines", Phase: After, Title: "Devices of each virtual machine", When: fmt.Sprintf("hardware version %d or later, EFI, powered off; all of its memory reserved (%d MB); devices in the order %s, by vSphere Client or govc", 21, c.MemoryMB, strings.Join(devices, " ")),
-		Commands: atHome("govc vm.change -vm NAME -memory-pin=true", "govc device.pci.ls -vm NAME", "govc device.pci.add -vm NAME ADDRESS"),
-		Check:    Check{Lines: []string{"govc vm.info -e NAME"}, Expect: "it powers on, and lspci in it shows each device"}, Undo: "govc device.pci.remove -vm NAME pcipassthrough-KEY", Source: vs8 + ", 3; " + vcf + ", 10.1",
+	for _, h := range v.Hosts {
+		where = append(where, "# "+strings.Join(h.Nodes, ", ")+" on "+h.Name)
 	}
+	what := "devices in the order " + strings.Join(devices, " ")
 	if c.Functions > 0 {
-		s.When = fmt.Sprintf("hardware version %d or later, powered off; all of its memory reserved (%d MB); %s of each NIC that it gets, as a PCI device (SR-IOV), another one for each virtual machine of a host: of %d per NIC", 21, c.MemoryMB, fabric.Count(c.Functions, "virtual function"), v.Goal.MaxVFs)
+		what = fmt.Sprintf("%s of each NIC that it gets, as a PCI device (SR-IOV), another one for each virtual machine of a host: of %d per NIC", fabric.Count(c.Functions, "virtual function"), v.Goal.MaxVFs)
 	}
+	s := Step{
+		ID: "virtual-machines", Phase: After, Title: "Virtual machines and their devices",
+		When:     fmt.Sprintf("made in the vSphere Client, each on its host: EFI, hardware version %d or later, %d CPUs, %d MB, all of it reserved. Then powered off, and %s", 21, c.CPUs, c.MemoryMB, what),
+		Commands: atHome(where...),
+		Check:    Check{Lines: []string{"govc vm.info -e NAME", "govc device.pci.ls -vm NAME"}, Expect: "it powers on, and lspci in it shows each device"}, Undo: "govc device.pci.remove -vm NAME pcipassthrough-KEY", Source: vs8 + ", 3; " + vcf + ", 10.1",
+	}
+	if v.VCenter != nil {
+		s.When += ". The devices, ExtraConfig and the reservation are given by the commands, to every machine that is off"
+		s.Commands = append(s.Commands, atHome(applyCommands()...)...)
+		s.Undo = "railwright rollback -f cluster.yaml, with the virtual machines off"
+		return s
+	}
+	lines := []string{"govc vm.change -vm NAME -memory-pin=true"}
 	for _, o := range c.Extra {
-		s.Commands[0].Lines = append(s.Commands[0].Lines, "govc vm.change -vm NAME -e "+o.Name+"="+o.Value)
+		lines = append(lines, "govc vm.change -vm NAME -e "+o.Name+"="+o.Value)
 	}
+	s.Commands[0].Lines = append(append(s.Commands[0].Lines, lines...), "govc device.pci.ls -vm NAME", "govc device.pci.add -vm NAME ADDRESS")
 	return s
+}
+
+// applyCommands show and make what this program makes in vCenter. The password is in no history and in no list of processes.
+func applyCommands() []string {
+	return []string{"export RAILWRIGHT_VCENTER_USER=administrator@vsphere.local", "stty -echo; read -r RAILWRIGHT_VCENTER_PASSWORD; stty echo; export RAILWRIGHT_VCENTER_PASSWORD",
+		"railwright apply -f cluster.yaml --dry-run || [ $? -eq 1 ]", "railwright apply -f cluster.yaml"}
 }
 
 func networksStep(v fabric.VSphere) Step {
@@ -115,7 +134,7 @@ func contentLibrary(v fabric.VSphere) Step {
 		name = "a library with the Kubernetes releases"
 	}
 	return Step{
-		ID: "content-library", Phase: After, Title: "Content library of the Kubernetes releases, and the storage policy", When: "library: " + name + ", subscribed to https://wp-content.vmware.com/v2/latest/lib.json; storage policy: one whose Kubernetes name is " + v.Kube.StorageClass,
+		ID: "content-library", Phase: After, Title: "Content library of the Kubernetes releases, and the storage policy", When: "library: " + name + ", subscribed to https://wp-content.vmware.com/v2/latest/lib.json; storage policy: one whose Kubernetes name is " + v.Kube.StorageClass + ". govc reads GOVC_URL, GOVC_USERNAME and GOVC_PASSWORD",
 		Commands: atHome("govc library.ls", "govc storage.policy.ls"), Check: Check{Lines: []string{"govc library.ls /NAME/"}, Expect: "the release " + v.Kube.Version + " or its template is there; the policy is listed"},
 		Undo: "delete both", Source: vcf + ", C.2",
 	}
@@ -142,8 +161,7 @@ const api = `session=$(curl -sS -X POST -u "$RAILWRIGHT_VCENTER_USER" "https://V
 func applied(v fabric.VSphere) Step {
 	return Step{
 		ID: "vm-classes", Phase: After, Title: "Classes of virtual machines, and namespace " + v.Kube.Namespace, When: "the first command shows what would be made, and what is still missing of the steps above. Devices are attached in the order of the class: GPU0, NIC0, GPU1, NIC1; MMIO: " + v.Classes[0].MMIO,
-		Commands: atHome("export RAILWRIGHT_VCENTER_USER=administrator@vsphere.local", "read -rs RAILWRIGHT_VCENTER_PASSWORD && export RAILWRIGHT_VCENTER_PASSWORD",
-			"railwright apply -f cluster.yaml --dry-run || [ $? -eq 1 ]", "railwright apply -f cluster.yaml"),
+		Commands: atHome(applyCommands()...),
 		Check: Check{Lines: []string{"govc namespace.vmclass.info " + v.Classes[0].Name, "govc namespace.info " + v.Kube.Namespace}, Expect: "the class with its devices in order and its settings; config status RUNNING, the classes " + v.Classes[0].Name + " and " + v.Kube.Control + ", and the policy"},
 		Undo:  "railwright rollback -f cluster.yaml; a namespace that was made stays, and govc namespace.rm " + v.Kube.Namespace + " deletes it with all that is in it", Source: vcf + ", 10.1, C.4, C.5",
 	}

@@ -59,7 +59,7 @@ func TestVSphere(t *testing.T) {
 	}
 	for i, want := range []string{
 		"esx-facts bios maintenance mft kernel-settings reset-method power-policy reboot nic-settings passthrough labels second-reboot esx-done recovery-mode",
-		"infiniband-switches service-template service-vms partitions networks content-library workload-management vm-classes namespace login vks-cluster nccl-topology operators local-consumption",
+		"infiniband-switches service-template service-vms partitions networks content-library workload-management vm-classes namespace login vks-cluster operators nccl-topology local-consumption",
 	} {
 		if have := ids(r.Groups[i].Steps); have != want {
 			t.Errorf("steps\n%s, want\n%s", have, want)
