@@ -19,12 +19,18 @@ const (
 
 var (
 	fmpmField  = pattern(`^\s*"(partitionId|numGpus|isActive|physicalId)"\s*:\s*([0-9]{1,4}),?$`)
+	fmpmHead   = pattern(`^\s*"(?:maxNumPartitions|numPartitions|partitionInfo|gpuInfo|maxNumNvLinks)"\s*:\s*(?:\[|[0-9]{1,4},?)$`)
 	fmpmOther  = pattern(`^\s*(?:"(?:gpuInfo|partitionInfo|version|numPartitions|maxNumPartitions|maxNumNvLinks|numNvLinksAvailable|nvlinkLineRateMBps|pciBusId|uuid)"\s*:.*|[][{}]+,?)$`)
 	moduleLine = pattern(`^\s+Module Id\s+: ([0-9]{1,3})$`)
 )
 
 func isFMPMField(line string) bool {
 	return strings.Contains(line, `"`) && fmpmField().MatchString(strings.TrimRight(line, " \r\n"))
+}
+
+// beginsFMPM knows the fields before the first of a partition too. They say nothing by themselves.
+func beginsFMPM(line string) bool {
+	return isFMPMField(line) || strings.Contains(line, `"`) && fmpmHead().MatchString(strings.TrimRight(line, " \r\n"))
 }
 
 func isFMPMLine(line string) bool {
