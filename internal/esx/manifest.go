@@ -69,6 +69,9 @@ func readManifest(b *build, s section) {
 			at.variable(m[1], m[2])
 			continue
 		}
+		if text == "{" && !at.backing { // the next of a list, whose fields JSON sorts by name
+			at.next()
+		}
 		if ids := classID().FindAllStringSubmatch(line, 8); ids != nil {
 			for _, m := range ids {
 				at.id(strings.ToLower(strings.ReplaceAll(m[2], "_", "")), strings.Trim(m[3], `"'`), strings.HasPrefix(text, "- "))

@@ -18,6 +18,10 @@ func TestManifests(t *testing.T) {
 				"      - vendorID: 0x10de # NVIDIA\n        deviceID: 0x2330\n        customLabel: GPU0\n      - customLabel: \"NIC0\"\n        deviceID: 4129\n        vendorID: 5555\n",
 			fabric.VM{Name: "c8", Class: true, Operator: true, Devices: []fabric.VMDevice{gpu, nic}},
 		},
+		"JSON on one line": {
+			`{"apiVersion":"vmoperator.vmware.com/v1alpha3","kind":"VirtualMachineClass","metadata":{"name":"c8"},"spec":{"hardware":{"devices":{"dynamicDirectPathIODevices":[{"vendorID":4318,"deviceID":9008},{"customLabel":"NIC0","vendorID":5555,"deviceID":4129}]}}}}`,
+			fabric.VM{Name: "c8", Class: true, Operator: true, Devices: []fabric.VMDevice{{Kind: "dynamic", Vendor: "4318", Device: "9008"}, nic}},
+		},
 		"size by annotation": {
 			"kind: VirtualMachineClass\nmetadata:\n  annotations:\n    vmoperator.vmware.com/pci-passthru-64bit-mmio-size: \"1056\"\n  name: c8\n",
 			fabric.VM{Name: "c8", Class: true, Operator: true, Extra: map[string]string{"pciPassthru.64bitMMIOSizeGB": "1056", "pciPassthru.use64bitMMIO": "TRUE"}},

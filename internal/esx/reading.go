@@ -4,6 +4,8 @@
 package esx
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"path"
@@ -55,7 +57,7 @@ func Read(texts map[string][]byte) Reading {
 			s.at.esx, s.sections[0].named = false, true // a name proves nothing
 		}
 		n := 0
-		for line := range strings.Lines(string(texts[name])) {
+		for line := range strings.Lines(spread(texts[name])) {
 			n++
 			if c := s.Line(line); !c.Read && !c.Shell {
 				b.unread(name, n, line)
@@ -67,6 +69,15 @@ func Read(texts map[string][]byte) Reading {
 		b.answered(called)
 	}
 	return b.finish()
+}
+
+// spread writes a class of virtual machines that is JSON with one field on each line, however it was written.
+func spread(text []byte) string {
+	var out bytes.Buffer
+	if t := bytes.TrimSpace(text); len(t) > 0 && t[0] == '{' && bytes.Contains(t, []byte("VirtualMachineClass")) && json.Indent(&out, t, "", "  ") == nil {
+		return out.String() + "\n"
+	}
+	return string(text)
 }
 
 // answered notes the lists that a command of Commands gives whole, though it asks one entry after the other. That the first of its

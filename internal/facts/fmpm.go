@@ -19,8 +19,8 @@ const (
 
 var (
 	fmpmField  = pattern(`^\s*"(partitionId|numGpus|isActive|physicalId)"\s*:\s*([0-9]{1,4}),?$`)
+	fmpmHead   = pattern(`^\s*"(?:maxNumPartitions|numPartitions|partitionInfo|gpuInfo|maxNumNvLinks)"\s*:\s*(?:\[|[0-9]{1,4},?)$`)
 	fmpmOther  = pattern(`^\s*(?:"(?:gpuInfo|partitionInfo|version|numPartitions|maxNumPartitions|maxNumNvLinks|numNvLinksAvailable|nvlinkLineRateMBps|pciBusId|uuid)"\s*:.*|[][{}]+,?)$`)
-	fmpmHead   = pattern(`^\s*"(?:gpuInfo|partitionInfo|numPartitions|maxNumPartitions|maxNumNvLinks|numNvLinksAvailable|nvlinkLineRateMBps)"\s*:`)
 	moduleLine = pattern(`^\s+Module Id\s+: ([0-9]{1,3})$`)
 )
 
@@ -28,13 +28,13 @@ func isFMPMField(line string) bool {
 	return strings.Contains(line, `"`) && fmpmField().MatchString(strings.TrimRight(line, " \r\n"))
 }
 
-func isFMPMLine(line string) bool {
-	return isFMPMField(line) || fmpmOther().MatchString(strings.TrimRight(line, " \r\n"))
+// beginsFMPM knows the fields before the first of a partition too. They say nothing by themselves.
+func beginsFMPM(line string) bool {
+	return isFMPMField(line) || strings.Contains(line, `"`) && fmpmHead().MatchString(strings.TrimRight(line, " \r\n"))
 }
 
-// isFMPMHead tells where the list begins in other text: by a key that nothing else prints.
-func isFMPMHead(line string) bool {
-	return isFMPMField(line) || strings.Contains(line, `"`) && fmpmHead().MatchString(line)
+func isFMPMLine(line string) bool {
+	return isFMPMField(line) || fmpmOther().MatchString(strings.TrimRight(line, " \r\n"))
 }
 
 func isModuleLine(line string) bool {

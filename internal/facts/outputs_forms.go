@@ -61,7 +61,7 @@ func systemForms() []outputForm {
 		{tool: "show_gids", reader: "show_gids", begins: isGIDsHead, goesOn: isGIDsLine},
 		{tool: "ethtool", reader: "ethtool", begins: begins(ethtoolHead), goesOn: orIndented(begins(ethtoolHead))},
 		{tool: smVirtualTool, reader: smVirtualTool, begins: isSMVirtual, goesOn: isSMVirtualGoingOn},
-		{tool: fmpmTool, reader: fmpmTool, begins: isFMPMHead, goesOn: isFMPMLine, searched: true},
+		{tool: fmpmTool, reader: fmpmTool, begins: beginsFMPM, goesOn: isFMPMLine, searched: true},
 		{tool: modulesTool, reader: modulesTool, begins: isModuleLine, goesOn: isModuleLine, searched: true},
 		{tool: regionsTool, reader: regionsTool, begins: isRegionLine, goesOn: isRegionLine, searched: true, asked: true, of: regionsOf},
 		{tool: ethtoolPart, reader: ethtoolPart, begins: isEthtoolPart, goesOn: isEthtoolPart, asked: true, of: ethtoolOf},

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"railwright.dev/railwright/internal/fabric"
@@ -23,9 +24,10 @@ type jsonObject struct {
 type objectReader struct {
 	budget  *budget
 	found   []fabric.Result
-	held    []line // of the open object, that speak of a fault: of no account if the object is ours
-	foreign []line // of objects of other programs
-	lines   int    // of the open object that are not blank
+	held    []line       // of the open object, that speak of a fault: of no account if the object is ours
+	foreign []line       // of objects of other programs
+	classes []jsonObject // of virtual machines, which the reader of their manifests takes
+	lines   int          // of the open object that are not blank
 	// unclaimed are the lines of objects of other programs, since they were last taken.
 	unclaimed int
 	begun     bool // a line that is not blank was read
@@ -191,8 +193,18 @@ func (r *objectReader) close(whole bool) error {
 		r.found, r.held, r.lines = append(r.found, found), nil, 0
 		return nil
 	}
+	if isClass(o.text) && r.budget.objects >= len(o.text) {
+		r.budget.objects -= len(o.text)
+		r.classes, r.held, r.lines = append(r.classes, o), nil, 0
+		return nil
+	}
 	r.abandon()
 	return nil
+}
+
+// isClass knows a class of virtual machines as JSON: that of VM Operator, or the body of vCenter's API.
+func isClass(text []byte) bool {
+	return slices.ContainsFunc([]string{`"VirtualMachineClass"`, `"config_spec"`, `"VirtualPCIPassthrough`}, func(sign string) bool { return bytes.Contains(text, []byte(sign)) })
 }
 
 // end handles an object that the end of the file cut off: the results of nccl-tests up to there are kept.

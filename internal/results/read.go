@@ -3,6 +3,7 @@ package results
 import (
 	"bufio"
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -290,8 +291,27 @@ func (s *pass) offer(l line, taken bool) (claimed, searched bool) {
 	return s.claim(Line{Number: l.number, Host: l.host, Texts: s.texts}, taken)
 }
 
+// classOffer offers the lines of a class of virtual machines, one field on each however it was written.
+func (s *pass) classOffer(o jsonObject) {
+	var text bytes.Buffer
+	claimed := false
+	if s.claim != nil && json.Indent(&text, o.text, "", "  ") == nil {
+		for l := range strings.Lines(text.String()) {
+			is, _ := s.claim(Line{Number: o.line, Texts: []string{strings.TrimRight(l, "\n")}}, false)
+			claimed = claimed || is
+		}
+	}
+	if !claimed {
+		s.Source.Unclaimed += bytes.Count(o.text, []byte("\n")) + 1
+	}
+}
+
 // foreign searches the objects of other programs for messages. Their lines are unclaimed.
 func (s *pass) foreign() {
+	for _, o := range s.objects.classes {
+		s.classOffer(o)
+	}
+	s.objects.classes = nil
 	for _, other := range s.objects.others() {
 		s.log.rest(other)
 	}
