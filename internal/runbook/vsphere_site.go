@@ -162,8 +162,8 @@ func applied(v fabric.VSphere) Step {
 	return Step{
 		ID: "vm-classes", Phase: After, Title: "Classes of virtual machines, and namespace " + v.Kube.Namespace, When: "the first command shows what would be made, and what is still missing of the steps above. Devices are attached in the order of the class: GPU0, NIC0, GPU1, NIC1; MMIO: " + v.Classes[0].MMIO,
 		Commands: atHome(applyCommands()...),
-		Check: Check{Lines: []string{"govc namespace.vmclass.info " + v.Classes[0].Name, "govc namespace.info " + v.Kube.Namespace}, Expect: "the class with its devices in order and its settings; config status RUNNING, the classes " + v.Classes[0].Name + " and " + v.Kube.Control + ", and the policy"},
-		Undo:  "railwright rollback -f cluster.yaml; a namespace that was made stays, and govc namespace.rm " + v.Kube.Namespace + " deletes it with all that is in it", Source: vcf + ", 10.1, C.4, C.5",
+		Check:    Check{Lines: []string{"govc namespace.vmclass.info " + v.Classes[0].Name, "govc namespace.info " + v.Kube.Namespace}, Expect: "the class with its devices in order and its settings; config status RUNNING, the classes " + v.Classes[0].Name + " and " + v.Kube.Control + ", and the policy"},
+		Undo:     "railwright rollback -f cluster.yaml; a namespace that was made stays, and govc namespace.rm " + v.Kube.Namespace + " deletes it with all that is in it", Source: vcf + ", 10.1, C.4, C.5",
 	}
 }
 
