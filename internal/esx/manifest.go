@@ -150,6 +150,14 @@ func (m *manifest) pair(key, value string) {
 		}
 	case key == "key":
 		m.key = value
+	default:
+		m.setting(key, value)
+	}
+}
+
+// setting takes what a class says beside its devices.
+func (m *manifest) setting(key, value string) {
+	switch {
 	case (key == "value" || key == "_value") && m.key != "" && value != "" && value != "{":
 		m.extra(m.key, value)
 		m.key = ""

@@ -185,46 +185,59 @@ func vmOrderRule() Rule {
 			if dark > 0 {
 				return []fabric.Finding{s.vmUnknown(vm, "devices that could not be identified leave the order open: that")}
 			}
-			sorted := slices.Clone(vm.Devices)
-			slices.SortStableFunc(sorted, func(a, b fabric.VMDevice) int { return a.Number - b.Number })
-			var have []string
-			next, labels := map[string]int{}, map[string][]int{}
-			wrong := false
-			for i := range sorted {
-				kind := s.vmKind(&sorted[i])
-				if kind == kindVF {
-					kind = kindNIC
-				}
-				n := next[kind]
-				next[kind]++
-				_, label, ok := labelParts(sorted[i].Label)
-				if ok {
-					labels[kind] = append(labels[kind], label)
-				}
-				switch {
-				case ok && n > 0 && len(labels[kind]) > 1 && labels[kind][len(labels[kind])-2] >= label, // a partition has any GPUs, in their order
-					ok && kind == kindNIC && len(labels[kindGPU]) == gpus && gpus == nics && labels[kindGPU][min(n, gpus-1)] != label,
-					ok && kind == kindNIC && n < len(labels[kindGPU]) && labels[kindGPU][n] != label:
-					wrong = true
-				case kind == kindNIC && next[kindGPU] < min(n+1, gpus), kind == kindGPU && next[kindNIC] < min(n, nics), kind == kindNVSwitch && next[kindGPU]+next[kindNIC] < gpus+nics:
-					wrong = true
-				}
-				if sorted[i].Label != "" {
-					kind = sorted[i].Label
-				}
-				have = append(have, kind)
-			}
-			seen := saw("pciPassthruN", strings.Join(have, ", "))
-			if wrong && s.goal == nil && len(labels) == 0 && !vm.Class {
+			o := s.orderOf(vm, gpus, nics)
+			seen := saw("pciPassthruN", strings.Join(o.kinds, ", "))
+			if o.wrong && s.goal == nil && !o.labelled && !vm.Class {
 				return []fabric.Finding{s.vmUnknown(vm, "the devices are attached in another order than GPU0, NIC0, GPU1, NIC1, which matters where a topology file of NCCL is written for that one; no plan says so: that", seen)}
 			}
-			if wrong {
+			if o.wrong {
 				return []fabric.Finding{s.fail(fault{vm: vmName(vm), why: "The devices of " + called(vm) + " are attached in another order.", expected: "GPU0, NIC0, GPU1, NIC1, ..., NVSwitches last", seen: []fabric.Evidence{seen},
 					cost: "the topology file of NCCL pairs GPUs with far NICs", fix: "attach them in this order in the VM class, and make the virtual machine again"})}
 			}
 			return s.vmPass(vm, "GPU0, NIC0, GPU1, NIC1, ...", seen)
 		}),
 	}
+}
+
+// deviceOrder is in what order the devices of a virtual machine are attached.
+type deviceOrder struct {
+	kinds    []string // of each device, or its label
+	labelled bool
+	wrong    bool // another order than GPU0, NIC0, GPU1, NIC1, NVSwitches last
+}
+
+// orderOf compares the order of a machine that has so many GPUs and NICs.
+func (s scene) orderOf(vm *fabric.VM, gpus, nics int) deviceOrder {
+	sorted := slices.Clone(vm.Devices)
+	slices.SortStableFunc(sorted, func(a, b fabric.VMDevice) int { return a.Number - b.Number })
+	var have []string
+	next, labels := map[string]int{}, map[string][]int{}
+	wrong := false
+	for i := range sorted {
+		kind := s.vmKind(&sorted[i])
+		if kind == kindVF {
+			kind = kindNIC
+		}
+		n := next[kind]
+		next[kind]++
+		_, label, ok := labelParts(sorted[i].Label)
+		if ok {
+			labels[kind] = append(labels[kind], label)
+		}
+		switch {
+		case ok && n > 0 && len(labels[kind]) > 1 && labels[kind][len(labels[kind])-2] >= label, // a partition has any GPUs, in their order
+			ok && kind == kindNIC && len(labels[kindGPU]) == gpus && gpus == nics && labels[kindGPU][min(n, gpus-1)] != label,
+			ok && kind == kindNIC && n < len(labels[kindGPU]) && labels[kindGPU][n] != label:
+			wrong = true
+		case kind == kindNIC && next[kindGPU] < min(n+1, gpus), kind == kindGPU && next[kindNIC] < min(n, nics), kind == kindNVSwitch && next[kindGPU]+next[kindNIC] < gpus+nics:
+			wrong = true
+		}
+		if sorted[i].Label != "" {
+			kind = sorted[i].Label
+		}
+		have = append(have, kind)
+	}
+	return deviceOrder{kinds: have, labelled: len(labels) > 0, wrong: wrong}
 }
 
 func vmPairsRule() Rule {
