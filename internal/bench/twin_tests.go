@@ -35,8 +35,6 @@ type cable struct {
 	rails    []int
 }
 
-func (c cable) String() string { return portName(c.from) + "-" + portName(c.to) }
-
 func portName(p fabric.NodePort) string { return fmt.Sprintf("%s:port%d", p.Node, p.Number) }
 
 // cables are the ports that test each other: both ends of each cable; on a switch each machine and the next one, in a circle, so

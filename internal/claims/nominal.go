@@ -24,9 +24,6 @@ type Publishers struct {
 	noRDMA     bool         // the NICs of the machine have no RDMA device
 }
 
-// PublishersFor are the drivers of a plan.
-func PublishersFor(c fabric.Claims) Publishers { return Publishers{GPU: c.GPUDriver, NIC: c.NICDriver} }
-
 // NominalSlices are the ResourceSlices that drivers would publish: of machines that are only facts or an entry of the
 // catalog. They are marked as such, so that nobody takes them for those of a cluster.
 type NominalSlices struct {

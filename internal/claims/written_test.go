@@ -44,7 +44,7 @@ func TestWrittenClaims(t *testing.T) {
 		for version, api := range map[string]string{"1.34": "v1", "1.33": "v1beta2", "1.32": "v1beta1"} {
 			t.Run(c.name+"/"+api, func(t *testing.T) {
 				p := planned(t, cat, c.machine, c.nics, c.fabric, "kubernetes: {version: \""+version+"\", "+c.section+"}\n")
-				publishers := claims.PublishersFor(*p.Claims)
+				publishers := claims.Publishers{GPU: p.Claims.GPUDriver, NIC: p.Claims.NICDriver}
 				publishers.Interfaces = p.Nodes[0].NICs
 				if c.nics != "" { // as published: neither EFA devices nor Azure's virtual functions have an interface
 					publishers.Interfaces = []string{}

@@ -43,11 +43,6 @@ func (e *Error) Unwrap() error { return e.cause }
 // NotFound reports whether an error means that there is no such object.
 func NotFound(err error) bool { return hasStatus(err, http.StatusNotFound) }
 
-// NotPermitted reports whether an error means that this user may not do that, or is unknown.
-func NotPermitted(err error) bool {
-	return hasStatus(err, http.StatusForbidden) || hasStatus(err, http.StatusUnauthorized)
-}
-
 // NoAnswer reports whether an error means that the API server did not answer, or not as one: the next question is of no use.
 func NoAnswer(err error) bool { return hasStatus(err, 0) }
 

@@ -20,19 +20,6 @@ type resource struct {
 	namespaced bool
 }
 
-// Version is that of the API server: v1.36.3.
-func (c *Client) Version(ctx context.Context) (string, error) {
-	text, err := c.ask(ctx, request{verb: http.MethodGet, path: "/version", object: "version of the cluster"})
-	if err != nil {
-		return "", err
-	}
-	var v version.Info
-	if err := json.Unmarshal(text, &v); err != nil || v.GitVersion == "" {
-		return "", &Error{Object: "version of the cluster", Text: "API server " + c.server + " does not say it"}
-	}
-	return v.GitVersion, nil
-}
-
 // ServedVersions returns the versions of an API group that the cluster serves, newest first: v1, v1beta2, v1beta1. Of a group
 // that it does not have they are none.
 func (c *Client) ServedVersions(ctx context.Context, group string) ([]string, error) {

@@ -57,7 +57,7 @@ func planned(t *testing.T) cluster {
 	if err != nil {
 		t.Fatal(err)
 	}
-	publishers := claims.PublishersFor(*p.Claims)
+	publishers := claims.Publishers{GPU: p.Claims.GPUDriver, NIC: p.Claims.NICDriver}
 	publishers.Interfaces = p.Claims.FabricNICs
 	nominal, err := claims.Nominal(cat, c.Nodes[0].Machine, []string{nodeName}, publishers)
 	if err != nil {

@@ -80,7 +80,7 @@ func TestRendered(t *testing.T) {
 			c := *r.plan(t, cat).Claims
 			c.Namespace = p.namespace(t)
 			node := "node-" + c.Namespace
-			nominal, err := claims.Nominal(cat, r.machine, []string{node}, claims.PublishersFor(c))
+			nominal, err := claims.Nominal(cat, r.machine, []string{node}, claims.Publishers{GPU: c.GPUDriver, NIC: c.NICDriver})
 			if err != nil {
 				t.Fatal(err)
 			}
