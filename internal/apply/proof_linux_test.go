@@ -223,7 +223,7 @@ func needsStrace(t *testing.T) {
 func kills(t *testing.T, order []string, prepare func(root string), then func(root string, kill int)) {
 	t.Helper()
 	var counts []string
-	total := 0
+	total, changes := 0, 0 // a file that is opened is mostly read, some of them by the runtime, now more and now fewer
 	for _, call := range changers {
 		n := 1
 		for ; ; n++ {
@@ -244,10 +244,13 @@ func kills(t *testing.T, order []string, prepare func(root string), then func(ro
 			counts = append(counts, fmt.Sprintf("%s %d", call, n-1))
 		}
 		total += n - 1
+		if call != "openat" {
+			changes += n - 1
+		}
 	}
 	t.Logf("%d kills of %s: %s", total, order[0], strings.Join(counts, ", "))
-	if total < 30 {
-		t.Errorf("only %d kills", total)
+	if changes < 15 {
+		t.Errorf("only %d kills at calls that change something", changes)
 	}
 }
 

@@ -103,7 +103,7 @@ func TestFromTextLarge(t *testing.T) {
 	in["interfaces"], in["routes"], in["z"] = []byte(interfaces.String()), []byte(routes.String()), bytes.Repeat([]byte("[    0.000000] x\n"), maxToolText/10)
 	start := time.Now()
 	f := FromText("host1", in)
-	if took := time.Since(start); took > time.Minute { // a second or two, and twenty times that under -race on a busy machine
+	if took := time.Since(start); took > 4*time.Minute { // a second or two; under -race on a busy machine 84 seconds were seen
 		t.Errorf("took %s", took)
 	}
 	if m, ok := f.MissingReason("nics"); !ok || len(f.NICs) > 0 || m.Reason != "lists 60000 devices, more than 16384" {

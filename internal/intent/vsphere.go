@@ -19,7 +19,7 @@ type VSphereSite struct {
 	SSH      *SSHTarget     `json:"ssh,omitempty" yaml:"ssh,omitempty" jsonschema:"description=how to log in to the ESX hosts; without it nobody logs in to them and what is done in their shell is for people"`
 	VCenter  *VCenterAt     `json:"vcenter,omitempty" yaml:"vcenter,omitempty" jsonschema:"description=where the vSphere API is; without it nothing asks it"`
 	Server   fabric.Server  `json:"server,omitempty" yaml:"server,omitempty" jsonschema:"enum=dell,enum=hpe,enum=lenovo,enum=supermicro" jsonschema_description:"who made the servers, which decides the names of BIOS settings; without it they are written in words only"`
-	Depots   []string       `json:"depots,omitempty" yaml:"depots,omitempty" jsonschema:"pattern=^(/|https?://)[^ '\"\\\\]+$" jsonschema_description:"where the hosts find the bundles of NMST and MFT: paths on a datastore (/vmfs/volumes/...zip) or URLs, as esxcli software vib install takes them; without it a person installs them"`
+	Depots   []string       `json:"depots,omitempty" yaml:"depots,omitempty" jsonschema:"pattern=^(/|https?://)[^\\x00-\\x1f\\x7f-\\x9f '\"\\\\]+$" jsonschema_description:"where the hosts find the bundles of NMST and MFT: paths on a datastore (/vmfs/volumes/...zip) or URLs, as esxcli software vib install takes them; without it a person installs them"`
 	Parallel int            `json:"parallel,omitempty" yaml:"parallel,omitempty" jsonschema:"minimum=1,maximum=64,description=hosts that may be in maintenance mode at a time; default 1"`
 
 	VM      *VMShape       `json:"vm,omitempty" yaml:"vm,omitempty" jsonschema:"description=what each virtual machine gets; default all devices of a host"`
@@ -35,8 +35,8 @@ type VSphereSite struct {
 type VCenterAt struct {
 	Server     string `json:"server" yaml:"server" jsonschema:"minLength=1,maxLength=253,pattern=^[A-Za-z0-9.:\\[\\]-]+$,description=name or address of vCenter, with its port where that is not 443"`
 	Thumbprint string `json:"thumbprint,omitempty" yaml:"thumbprint,omitempty" jsonschema:"pattern=^([0-9A-Fa-f]{2}:){31}[0-9A-Fa-f]{2}$" jsonschema_description:"SHA-256 fingerprint of its certificate, where no authority vouches for it"`
-	Datacenter string `json:"datacenter,omitempty" yaml:"datacenter,omitempty" jsonschema:"minLength=1,maxLength=80,description=name of the datacenter; default: the only one"`
-	Cluster    string `json:"cluster,omitempty" yaml:"cluster,omitempty" jsonschema:"minLength=1,maxLength=80,description=name of the vSphere cluster; default: the one that has the hosts"`
+	Datacenter string `json:"datacenter,omitempty" yaml:"datacenter,omitempty" jsonschema:"pattern=^[^\\x00-\\x1f\\x7f-\\x9f]+$,minLength=1,maxLength=80,description=name of the datacenter; default: the only one"`
+	Cluster    string `json:"cluster,omitempty" yaml:"cluster,omitempty" jsonschema:"pattern=^[^\\x00-\\x1f\\x7f-\\x9f]+$,minLength=1,maxLength=80,description=name of the vSphere cluster; default: the one that has the hosts"`
 }
 
 // VMShape is what each virtual machine gets.
@@ -58,7 +58,7 @@ type ServiceVMs struct {
 	Addresses netip.Prefix `json:"addresses" yaml:"addresses" jsonschema_description:"address of the first with the length of its network, as 10.0.0.21/24; the others follow"`
 	Gateway   string       `json:"gateway" yaml:"gateway" jsonschema:"pattern=^[0-9.]+$,description=their default gateway"`
 	DNS       []string     `json:"dns,omitempty" yaml:"dns,omitempty" jsonschema:"description=addresses of name servers"`
-	Network   string       `json:"network,omitempty" yaml:"network,omitempty" jsonschema:"minLength=1,maxLength=80,description=port group of their interface"`
+	Network   string       `json:"network,omitempty" yaml:"network,omitempty" jsonschema:"pattern=^[^\\x00-\\x1f\\x7f-\\x9f]+$,minLength=1,maxLength=80,description=port group of their interface"`
 	Interface string       `json:"interface,omitempty" yaml:"interface,omitempty" jsonschema:"minLength=1,maxLength=15,description=name of their interface; default ens33"`
 	Driver    string       `json:"driver,omitempty" yaml:"driver,omitempty" jsonschema:"pattern=^[0-9]+(\\.[0-9]+)+$,description=version of the GPU driver in the nodes: Fabric Manager has the same"`
 }
@@ -67,14 +67,14 @@ type ServiceVMs struct {
 type VKS struct {
 	Namespace    string       `json:"namespace,omitempty" yaml:"namespace,omitempty" jsonschema:"pattern=^[a-z0-9]([-a-z0-9]*[a-z0-9])?$,maxLength=63,description=vSphere namespace; default the name of the cluster"`
 	StorageClass string       `json:"storage_class" yaml:"storage_class" jsonschema:"pattern=^[a-z0-9]([-.a-z0-9]*[a-z0-9])?$,maxLength=63,description=of all volumes"`
-	ClusterClass string       `json:"cluster_class,omitempty" yaml:"cluster_class,omitempty" jsonschema:"minLength=1,maxLength=63,description=class of the Cluster; default builtin-generic-v3.3.0"`
+	ClusterClass string       `json:"cluster_class,omitempty" yaml:"cluster_class,omitempty" jsonschema:"pattern=^[a-z0-9]([-.a-z0-9]*[a-z0-9])?$,maxLength=63,description=class of the Cluster; default builtin-generic-v3.3.0"`
 	Version      string       `json:"version,omitempty" yaml:"version,omitempty" jsonschema:"pattern=^v[0-9]+\\.[0-9]+\\.[0-9]+[-+.a-z0-9]*$,maxLength=63" jsonschema_description:"Kubernetes release; default v1.32.0---vmware.6-fips-vkr.2"`
-	Control      string       `json:"control,omitempty" yaml:"control,omitempty" jsonschema:"minLength=1,maxLength=63,description=class of the virtual machines of the control plane; default guaranteed-large"`
+	Control      string       `json:"control,omitempty" yaml:"control,omitempty" jsonschema:"pattern=^[a-z0-9]([-.a-z0-9]*[a-z0-9])?$,maxLength=63,description=class of the virtual machines of the control plane; default guaranteed-large"`
 	Controls     int          `json:"controls,omitempty" yaml:"controls,omitempty" jsonschema:"enum=1,enum=3,enum=5,description=how many of them; default 1"`
 	Volume       string       `json:"volume,omitempty" yaml:"volume,omitempty" jsonschema:"pattern=^[1-9][0-9]*Gi$,description=of containerd on each node; default 500Gi"`
 	Pods         netip.Prefix `json:"pods,omitzero" yaml:"pods,omitempty" jsonschema_description:"addresses of pods; default 192.168.144.0/20"`
 	Services     netip.Prefix `json:"services,omitzero" yaml:"services,omitempty" jsonschema_description:"addresses of services; default 10.96.0.0/12"`
-	Library      string       `json:"library,omitempty" yaml:"library,omitempty" jsonschema:"minLength=1,maxLength=80,description=content library with the templates"`
+	Library      string       `json:"library,omitempty" yaml:"library,omitempty" jsonschema:"pattern=^[^\\x00-\\x1f\\x7f-\\x9f]+$,minLength=1,maxLength=80,description=content library with the templates"`
 }
 
 // VSphereRange is an address range that the Supervisor is given.

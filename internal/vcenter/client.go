@@ -105,7 +105,7 @@ func (c *Client) logIn(ctx context.Context, rt *transport, user, password string
 	if manager == nil {
 		return &Error{Kind: Fault, What: c.Place(), Text: "has no session manager: it is not ready"}
 	}
-	answer, err := methods.Login(ctx, rt.soap, &types.Login{This: *manager, UserName: user, Password: password})
+	answer, err := methods.Login(ctx, login{rt}, &types.Login{This: *manager, UserName: user, Password: password})
 	if err != nil {
 		return err
 	}

@@ -93,6 +93,47 @@ func TestOpenIsBounded(t *testing.T) {
 	}
 }
 
+// Answers of servers that are no vCenter, or of one that is not well, are errors: none is believed, and none takes all memory.
+func TestOpenIsAnsweredWrongly(t *testing.T) {
+	const envelope = `<?xml version="1.0"?><e:Envelope xmlns:e="http://schemas.xmlsoap.org/soap/envelope/"><e:Body>%s</e:Body></e:Envelope>`
+	for name, c := range map[string]struct {
+		want   string
+		answer func(http.ResponseWriter, *http.Request)
+	}{
+		"redirect":       {"302 Found", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/elsewhere", http.StatusFound) }},
+		"page":           {"no answer that is one of the vSphere API", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "<html>login</html>") }},
+		"the question":   {"without the answer", func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(500); _, _ = io.Copy(w, r.Body) }},
+		"empty envelope": {"without the answer", func(w http.ResponseWriter, _ *http.Request) { _, _ = fmt.Fprintf(w, envelope, "") }},
+		"another answer": {"without the answer", func(w http.ResponseWriter, _ *http.Request) {
+			_, _ = fmt.Fprintf(w, envelope, `<LoginResponse xmlns="urn:vim25"/>`)
+		}},
+		"without an end": {"longer than 64 MiB", func(w http.ResponseWriter, r *http.Request) {
+			endless(w, r, `<e:Envelope xmlns:e="http://schemas.xmlsoap.org/soap/envelope/"><e:Body>`)
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := httptest.NewTLSServer(http.HandlerFunc(c.answer))
+			defer s.Close()
+			config := Config{Server: s.Listener.Addr().String(), Thumbprint: Thumbprint(s.Certificate()), User: "u", Password: testPassword}
+			_, err := Open(t.Context(), config)
+			if err == nil || !strings.Contains(err.Error(), c.want) || len(err.Error()) > 400 {
+				t.Fatalf("%v", err)
+			}
+			noPassword(t, testPassword, err)
+		})
+	}
+}
+
+// endless writes until nobody reads.
+func endless(w http.ResponseWriter, r *http.Request, first string) {
+	_, _ = io.WriteString(w, first)
+	for r.Context().Err() == nil {
+		if _, err := io.WriteString(w, strings.Repeat("a", 1<<20)); err != nil {
+			return
+		}
+	}
+}
+
 func TestServer(t *testing.T) {
 	for server, want := range map[string]string{"vc.example.org": "vc.example.org", "vc:8443": "vc:8443", "10.0.0.1": "10.0.0.1", "[fd00::1]:443": "[fd00::1]:443", "fd00::1": "[fd00::1]"} {
 		if u, err := serverURL(server); err != nil || u.Host != want || u.Path != "/sdk" {

@@ -123,7 +123,7 @@ func (r *rest) ask(ctx context.Context, method, path string, query url.Values, b
 	}
 	var text []byte
 	err = r.send(ctx, q, func(answer *http.Response) error {
-		if text, err = io.ReadAll(io.LimitReader(answer.Body, mostAnswer)); err != nil {
+		if text, err = io.ReadAll(answer.Body); err != nil {
 			return err
 		}
 		if answer.StatusCode < 200 || answer.StatusCode > 299 {

@@ -7,9 +7,11 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
+	"reflect"
 	"strings"
 	"sync"
 
@@ -30,7 +32,7 @@ func (t *transport) RoundTrip(ctx context.Context, request, answer soap.HasFault
 	ctx, cancel := context.WithTimeout(ctx, t.client.timeout)
 	defer cancel()
 	seen := t.count()
-	err := t.soap.RoundTrip(ctx, request, answer)
+	err := t.once(ctx, request, answer)
 	if err == nil || t.client.vim == nil || !notAuthenticated(err) {
 		return err
 	}
@@ -38,7 +40,28 @@ func (t *transport) RoundTrip(ctx context.Context, request, answer soap.HasFault
 		return again
 	}
 	clearFault(answer)
-	return t.soap.RoundTrip(ctx, request, answer)
+	return t.once(ctx, request, answer)
+}
+
+// once asks once. An envelope without the answer that was asked for is an error: the library takes the answer to be there.
+func (t *transport) once(ctx context.Context, request, answer soap.HasFault) error {
+	if err := t.soap.RoundTrip(ctx, request, answer); err != nil {
+		return err
+	}
+	if v := reflect.Indirect(reflect.ValueOf(answer)); v.Kind() == reflect.Struct {
+		if result := v.FieldByName("Res"); result.Kind() == reflect.Pointer && result.IsNil() {
+			return errors.New("an envelope without the answer to what was asked")
+		}
+	}
+	return nil
+}
+
+// login is a transport that logs in: without a session there is none that had ended.
+type login struct{ *transport }
+
+// RoundTrip asks once.
+func (l login) RoundTrip(ctx context.Context, request, answer soap.HasFault) error {
+	return l.once(ctx, request, answer)
 }
 
 func (t *transport) count() int {
@@ -69,6 +92,7 @@ func newSOAP(at *url.URL, security *tls.Config) *soap.Client {
 	t.DialTLSContext = nil
 	t.TLSClientConfig = security
 	c.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse } // a password goes to no other server
+	c.Transport = limited{t}
 	c.UserAgent = "railwright"
 	return c
 }
