@@ -114,7 +114,7 @@ func TestOpenIsAnsweredWrongly(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := httptest.NewTLSServer(http.HandlerFunc(c.answer))
 			defer s.Close()
-			config := Config{Server: s.Listener.Addr().String(), Thumbprint: Thumbprint(s.Certificate()), User: "u", Password: testPassword}
+			config := Config{Server: strings.TrimPrefix(s.URL, "https://"), Thumbprint: Thumbprint(s.Certificate()), User: "u", Password: testPassword}
 			_, err := Open(t.Context(), config)
 			if err == nil || !strings.Contains(err.Error(), c.want) || len(err.Error()) > 400 {
 				t.Fatalf("%v", err)
