@@ -1,0 +1,113 @@
+package launch
+
+import (
+	"strings"
+
+	"railwright.dev/railwright/internal/fabric"
+)
+
+// worse chooses which form of a line is meant: the one that says more, of equals the longer text.
+func worse(a, b *form, t tagged) *form {
+	if b.kind == "exception" && !isException(t.body) {
+		return a
+	}
+	if a == nil {
+		return b
+	}
+	ra, rb := rankOfForm(a, t.level), rankOfForm(b, t.level)
+	if rb > ra || rb == ra && len(b.text) > len(a.text) {
+		return b
+	}
+	return a
+}
+
+// rankOfForm orders forms of one line: an effect hides a general exception, and is hidden by what is known better; of a warning a hint says most.
+func rankOfForm(f *form, l level) int {
+	switch f.does {
+	case effect:
+		return 3
+	case waits:
+		return 8
+	case hint:
+		if l == warning {
+			return 9
+		}
+		return 5
+	default:
+		return 2*(f.weight+1) - 1 // 3 (yields to an effect by its length only), 5, 7
+	}
+}
+
+// isException reports whether a text begins with the name of an exception: "torch.OutOfMemoryError: CUDA ...".
+func isException(body string) bool {
+	body = strings.TrimLeft(body, " |+-")
+	if strings.HasPrefix(body, "terminate called") || strings.HasPrefix(body, "what():") {
+		return true
+	}
+	end := 0
+	for end < len(body) && (body[end] == '.' || body[end] == '_' || body[end] >= '0' && body[end] <= '9' || body[end] >= 'A' && body[end] <= 'Z' || body[end] >= 'a' && body[end] <= 'z') {
+		end++
+	}
+	name := body[:end]
+	rest := body[end:]
+	if rest != "" && rest[0] != ':' {
+		return false
+	}
+	for _, suffix := range []string{"Error", "Exception", "Timeout", "Interrupt"} {
+		if strings.HasSuffix(name, suffix) && len(name) > len(suffix) {
+			return true
+		}
+	}
+	return false
+}
+
+// mostFailures is how many lines of one kind are kept per process, and how many of a pod.
+const (
+	mostOfKind   = 3
+	mostFailures = 400
+)
+
+// fail keeps a line that may be a cause, unless its program says that it is none.
+func (r *Reader) fail(f *form, when moment, t tagged, p *process) {
+	l := r.now
+	switch {
+	case t.level == quiet && f.does != hint:
+		return
+	case t.level == warning && f.does != hint:
+		weak := *f
+		weak.does = hint
+		f = &weak
+	}
+	if f.kind == "shared-memory" || f.kind == "disk-full" {
+		f = whichFull(f, t.body)
+	}
+	if f.does == effect && f.weight > 0 {
+		l.severe = true
+	}
+	key := f.kind + " " + p.name
+	if f.does == effect || l.kept[key] >= mostOfKind || len(l.failures) >= mostFailures {
+		if f.does != effect || l.kept[key] > 0 {
+			return
+		}
+	}
+	l.kept[key]++
+	l.failures = append(l.failures, failure{form: f, when: when, rank: p.name, line: r.lines, text: shown(t.body), stage: max(p.stage, r.unranked(p))})
+}
+
+// unranked is the stage of the pod, for a line that names no rank.
+func (r *Reader) unranked(p *process) int {
+	if p.isRank && p.stage >= 0 {
+		return p.stage
+	}
+	return r.now.stage()
+}
+
+// whichFull tells a full /dev/shm from a full disk.
+func whichFull(f *form, body string) *form {
+	if f.kind == "disk-full" && (strings.Contains(body, "/dev/shm") || strings.Contains(body, "shared memory")) {
+		g := *f
+		g.kind, g.stage = "shared-memory", fabric.StageInit
+		return &g
+	}
+	return f
+}
