@@ -53,15 +53,15 @@ func (r *Reader) progressed(text string, p *process, when moment) {
 		return
 	}
 	l := r.now
-	stage := p.stage
-	if stage < 0 || !strings.Contains(text, ": ") { // a bare bar is of the stage that the pod is in
+	stage, bare := p.stage, !strings.Contains(text, ": ")
+	if stage < 0 || bare { // a bare bar is of the stage that the pod is in
 		stage = l.stage()
 	}
 	if stage != l.barStage || done != l.done || total != l.total {
 		l.progress = when
 	}
 	l.barStage, l.done, l.total, l.barSecs, l.percent = stage, done, total, elapsed, 100*done/total
-	if stage == ordinal(fabric.StageWeights) && done > 0 {
+	if stage == ordinal(fabric.StageWeights) && done > 0 && !bare {
 		p.put("shards", "files", float64(total))
 	}
 }

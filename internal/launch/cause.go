@@ -26,7 +26,7 @@ const later = time.Minute
 // cause chooses what a life of the group died of: the first failure in time that is no consequence. A rank that waited for
 // others names a cause only where no other did. nil: it did not die.
 func cause(all []found, dead bool) *found {
-	var roots, general, waited, hints []found
+	var roots, general, waited, hints, effects []found
 	for _, f := range all {
 		switch f.form.does {
 		case root:
@@ -39,6 +39,10 @@ func cause(all []found, dead bool) *found {
 			waited = append(waited, f)
 		case hint:
 			hints = append(hints, f)
+		case effect:
+			if f.form.weight > 0 {
+				effects = append(effects, f)
+			}
 		}
 		dead = dead || f.form.does != hint && (f.form.does != effect || f.form.weight > 0)
 	}
@@ -71,6 +75,9 @@ func cause(all []found, dead bool) *found {
 	}
 	if known == nil && len(hints) > 0 {
 		known = &hints[len(hints)-1]
+	}
+	if known == nil {
+		known = first(effects) // they died, and no line says of what
 	}
 	return known
 }

@@ -91,15 +91,35 @@ func (r *Reader) fail(f *form, when moment, t tagged, p *process) {
 		}
 	}
 	l.kept[key]++
-	l.failures = append(l.failures, failure{form: f, when: when, rank: p.name, line: r.lines, text: shown(t.body), stage: max(p.stage, r.unranked(p))})
+	l.failures = append(l.failures, failure{form: f, when: when, rank: p.name, line: r.lines, text: shown(t.body), stage: r.stageFor(f, p)})
 }
 
-// unranked is the stage of the pod, for a line that names no rank.
-func (r *Reader) unranked(p *process) int {
-	if p.isRank && p.stage >= 0 {
+// stageFor is the stage in which a process fails: that of its rank, or of the pod for a line that names none. What fails after
+// the weights are there, or the cache, fails in the next stage; a rank that waits for others waits for them in its own.
+func (r *Reader) stageFor(f *form, p *process) int {
+	if !p.isRank || p.stage < 0 {
+		for _, name := range r.now.order {
+			q := r.now.processes[name]
+			if q.stage > p.stage || q.stage == p.stage && q.stage >= 0 && !q.spans[q.stage].end.is() {
+				p = q
+			}
+		}
+	}
+	if p.stage < 0 || f.does == waits {
 		return p.stage
 	}
-	return r.now.stage()
+	ended := p.spans[p.stage].end.is()
+	switch fabric.LaunchStages()[p.stage] {
+	case fabric.StageWeights:
+		if ended {
+			return ordinal(fabric.StageKV)
+		}
+	case fabric.StageKV:
+		if ended {
+			return ordinal(fabric.StageGraphs)
+		}
+	}
+	return p.stage
 }
 
 // whichFull tells a full /dev/shm from a full disk.

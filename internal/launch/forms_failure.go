@@ -157,9 +157,6 @@ func hintForms() []form {
 		list("leader-address", fabric.StageInit, "network addresses of * cannot be retrieved", "LEADER_IP= ", "LWS_LEADER_ADDRESS is not set"),
 		list("nvlink-workspace", "", "Failed to initialize FlashInfer All Reduce workspace"),
 		list("peer-access", "", "peer access is not supported between these two devices"),
-		list("memory-low", "", "Memory pool may be too small", "Free GPU memory is low"),
-		list("shm-small", fabric.StageInit, "The SHMEM allocation limit is set to the default of 64MB"),
-		list("fabric-state", fabric.StageInit, "NVLS multicast support is not available", "Failed to bind NVLink SHARP"),
 	} {
 		all = append(all, part...)
 	}

@@ -36,7 +36,7 @@ func newReader(pod string, s *scanner, seq *int) *Reader {
 }
 
 // NewReader returns a reader for the log of one pod.
-func NewReader(pod string) *Reader { return newReader(pod, newScanner(allForms()), new(int)) }
+func NewReader(pod string) *Reader { return newReader(pod, known(), new(int)) }
 
 // begin starts another life of the pod.
 func (r *Reader) begin() {

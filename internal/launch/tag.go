@@ -81,6 +81,9 @@ func (t *tagged) bracket(b string) bool {
 		t.setRank("TP" + inside[strings.IndexByte(inside, '=')+1:])
 	case len(inside) > 8 && strings.IndexByte("IWEF", inside[0]) >= 0 && inside[1] >= '0' && inside[1] <= '9' && strings.Contains(inside, ":"): // glog
 		t.level = map[byte]level{'I': quiet, 'W': warning, 'E': failing, 'F': failing}[inside[0]]
+		if at := glogTime(inside[1:]); !at.IsZero() {
+			t.at = at
+		}
 	case strings.Contains(inside, ".py:"): // vLLM: file and line
 	default:
 		return false
@@ -195,6 +198,19 @@ func (t *tagged) levelled(b string) bool {
 	t.level = map[string]level{"INFO": quiet, "DEBUG": quiet, "WARNING": warning, "WARN": warning, "ERROR": failing, "CRITICAL": failing}[name]
 	t.body = rest
 	return true
+}
+
+// glogTime reads "223 10:14:43.730311765": month and day without a blank, the month of one or two digits.
+func glogTime(s string) time.Time {
+	day, rest, ok := strings.Cut(s, " ")
+	if !ok || len(day) < 3 || len(day) > 4 || len(rest) < 8 {
+		return time.Time{}
+	}
+	month := day[:len(day)-2]
+	if len(month) == 1 {
+		month = "0" + month
+	}
+	return clock(0, month, day[len(day)-2:], rest)
 }
 
 // timeOf reads 2026-11-24 03:31:17, also with a T; zero: it is none.

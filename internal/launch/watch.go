@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"railwright.dev/railwright/internal/fabric"
@@ -21,8 +22,14 @@ type Watch struct {
 
 // New returns a watch. What was computed for the launch may be nil: then figures are compared with nothing.
 func New(expect *Expectation) *Watch {
-	return &Watch{scan: newScanner(allForms()), readers: map[string]*Reader{}, expect: expect}
+	return &Watch{scan: known(), readers: map[string]*Reader{}, expect: expect}
 }
+
+// known is the automaton of all forms. Nothing changes it.
+var known = sync.OnceValue(func() *scanner { return newScanner(allForms()) })
+
+// Expect gives what was computed for the launch, once the logs told what to compute.
+func (w *Watch) Expect(e *Expectation) { w.expect = e }
 
 // Line reads a line. A prefix of kubectl, stern or docker compose names its pod; without one it is that of the line.
 func (w *Watch) Line(l Line) {
@@ -62,8 +69,8 @@ func (w *Watch) Result(now time.Time) *fabric.Launches {
 	return out
 }
 
-// Ready reports whether every launch is ready or cannot become ready any more, so that there is nothing to wait for.
-func (w *Watch) Ready(now time.Time) (settled bool, result *fabric.Launches) {
+// Settled reports whether every launch is ready or cannot become ready any more, so that there is nothing to wait for.
+func (w *Watch) Settled(now time.Time) (settled bool, result *fabric.Launches) {
 	result = w.Result(now)
 	settled = len(result.Groups) > 0
 	for _, g := range result.Groups {
