@@ -50,8 +50,11 @@ func isException(body string) bool {
 	}
 	name := body[:end]
 	rest := body[end:]
-	if rest != "" && rest[0] != ':' {
+	if rest != "" && rest[0] != ':' && rest[0] != '|' && rest[0] != '(' {
 		return false
+	}
+	if name == "Exception" || strings.HasSuffix(name, "_ERROR") {
+		return true
 	}
 	for _, suffix := range []string{"Error", "Exception", "Timeout", "Interrupt"} {
 		if strings.HasSuffix(name, suffix) && len(name) > len(suffix) {
@@ -78,6 +81,9 @@ func (r *Reader) fail(f *form, when moment, t tagged, p *process) {
 		weak.does = hint
 		f = &weak
 	}
+	if f.text == "Killed" && (l.severe || !killedLine(t.body)) { // an engine that gives up kills its own processes
+		return
+	}
 	if f.kind == "shared-memory" || f.kind == "disk-full" {
 		f = whichFull(f, t.body)
 	}
@@ -92,6 +98,11 @@ func (r *Reader) fail(f *form, when moment, t tagged, p *process) {
 	}
 	l.kept[key]++
 	l.failures = append(l.failures, failure{form: f, when: when, rank: p.name, line: r.lines, text: shown(t.body), stage: r.stageFor(f, p)})
+}
+
+// killedLine reports whether a shell says that a process was killed: "Killed", or "run.sh: line 3: 77 Killed  python".
+func killedLine(body string) bool {
+	return strings.TrimSpace(body) == "Killed" || strings.Contains(body, ": line ")
 }
 
 // stageFor is the stage in which a process fails: that of its rank, or of the pod for a line that names none. What fails after

@@ -47,7 +47,7 @@ func failureForms() []form {
 			"does not match the quantization method specified", "The quantization method * is not supported", "Quantization method specified in the model config", "Quantization scheme is not supported for the current GPU",
 			"* quantization is currently not fully", "The input size is not aligned with the quantized weight shape", "is not divisible by weight quantization block_n", "is not divisible by weight quantization block_k",
 			"No compatible quantization", "Failed to find a kernel that can implement the"),
-		list("unsupported-gpu", 3, "", "no kernel image is available for execution on the device", "nvcc fatal   : Unsupported gpu architecture", "nvcc fatal : Unsupported gpu architecture", "is not defined for option 'gpu-name'", "is not compatible with the current PyTorch installation",
+		list("unsupported-gpu", 3, "", "no kernel image is available for execution on the device", "invalid kernel file", "invalid device function", "a PTX JIT compilation failed", "hipErrorNoBinaryForGpu", "nvcc fatal   : Unsupported gpu architecture", "nvcc fatal : Unsupported gpu architecture", "is not defined for option 'gpu-name'", "is not compatible with the current PyTorch installation",
 			"Bfloat16 is only supported on GPUs with compute capability", "only supported on GPUs with compute capability", "requires compute capability", "the provided PTX was compiled with an unsupported toolchain",
 			"only supports GPU with compute capability", "only supports * and newer GPUs", "requires Hopper", "requires SM90", "is not supported on this GPU"),
 		list("attention-backend", 2, "", "No valid attention backend found", "Invalid attention backend for", "backend * is not supported on", "does not support head size", "Head size * is not supported by"),
@@ -86,7 +86,9 @@ func failureForms() []form {
 		list("nccl", 1, initial, "NCCL error in:", "RuntimeError: NCCL error", "ncclUnhandledCudaError", "ncclSystemError", "ncclInternalError", "ncclInvalidUsage", "DistBackendError"),
 		list("gloo", 1, initial, "Gloo connectFullMesh failed", "gloo/transport/tcp"),
 		list("warm-up", 1, fabric.StageReady, "Initialization failed. warmup error", "Initialization failed. Please see the error messages above"),
-		list("exception", 1, "", "Error: ", "Exception: ", "AssertionError", "RuntimeError", "NotImplementedError", "terminate called after throwing an instance", "what():  "),
+		list("exception", 1, fabric.StageGraphs, "Capture cuda graph failed", "Capture CUDA graph failed"),
+		list("killed", 2, "", "Killed"),
+		list("exception", 1, "", "_ERROR", "Error: ", "Exception: ", "AssertionError", "RuntimeError", "NotImplementedError", "terminate called after throwing an instance", "what():  "),
 	} {
 		all = append(all, part...)
 	}
@@ -124,7 +126,7 @@ func effectForms() []form {
 		"Received sigquit from a child", "Scheduler hit an exception", "TpModelWorkerClient hit an exception", "Engine core initialization failed", "EngineCore failed to start", "EngineCore encountered a fatal error",
 		"EngineCore encountered an issue", "WorkerProc failed to start", "WorkerProc hit an exception", "WorkerProc was terminated", "WorkerProc initialization failed", "EngineDeadError", "Engine process failed to start",
 		"ActorHandleNotFoundError", "ActorDiedError", "RayActorError", "died unexpectedly", "Failed core proc(s)", "Scheduler or DataParallelController", "is dead. Please check if there are relevant logs",
-		"RayTaskError", "ChildFailedError", "DetokenizerManager hit an exception", "Application startup failed", "died with exit code", "Engine loop has died", "AsyncEngineDeadError",
+		"RayTaskError", "ChildFailedError", "DetokenizerManager hit an exception", "Application startup failed", "died with exit code", "Error executing method", "Engine loop has died", "AsyncEngineDeadError",
 	} {
 		all = append(all, form{text: t, does: effect, kind: "effect", weight: 1})
 	}
@@ -156,6 +158,7 @@ func hintForms() []form {
 		list("store-unreachable", fabric.StageInit, "The client socket has failed to connect to", "The server socket cannot be initialized on"),
 		list("leader-address", fabric.StageInit, "network addresses of * cannot be retrieved", "LEADER_IP= ", "LWS_LEADER_ADDRESS is not set"),
 		list("nvlink-workspace", "", "Failed to initialize FlashInfer All Reduce workspace"),
+		list("weights-missing", fabric.StageWeights, "Failed to get file list for"),
 		list("peer-access", "", "peer access is not supported between these two devices"),
 	} {
 		all = append(all, part...)

@@ -30,6 +30,7 @@ func sglangForms() []form {
 		{text: "sglang is using nccl==", does: inside, stage: fabric.StageInit},
 		{text: "Load weight begin", does: begins, stage: fabric.StageWeights, gets: []field{avail("avail_before_load")}},
 		{text: "Load weight end", does: ends, stage: fabric.StageWeights, gets: []field{took("load"), usage("weights"), avail("avail_after_load")}},
+		{text: "load weight begin.", does: begins, stage: fabric.StageWeights},
 		{text: "load weight end.", does: ends, stage: fabric.StageWeights},
 		{text: "Using KV cache dtype:", does: begins, stage: fabric.StageKV},
 		{text: "KV Cache is allocated", does: inside, stage: fabric.StageKV, gets: []field{

@@ -14,11 +14,8 @@ func vllmForms() []form {
 			{key: "'gpu_memory_utilization': ", what: "mem_fraction"},
 		}},
 		{text: "Automatically detected platform", does: inside, stage: fabric.StageStart},
-		{text: "Initializing a V1 LLM engine (v", does: inside, stage: fabric.StageStart, gets: []field{
+		{text: "LLM engine (v", does: inside, stage: fabric.StageStart, gets: []field{
 			{key: "tensor_parallel_size=", what: "tp"}, {key: "pipeline_parallel_size=", what: "pp"}, {key: "data_parallel_size=", what: "dp"}, {key: "max_seq_len=", what: "context", unit: tokens},
-		}},
-		{text: "Initializing an LLM engine (v", does: inside, stage: fabric.StageStart, gets: []field{
-			{key: "tensor_parallel_size=", what: "tp"}, {key: "pipeline_parallel_size=", what: "pp"}, {key: "max_seq_len=", what: "context", unit: tokens},
 		}},
 		{text: "world_size=* rank=*distributed_init_method=", does: begins, stage: fabric.StageInit, gets: []field{{key: "world_size=", what: "world"}}},
 		{text: "DP group leader: node_rank=", does: begins, stage: fabric.StageInit, gets: []field{{key: " world_size=", what: "world"}, {key: "node_rank=", what: "node_rank"}}},

@@ -87,6 +87,7 @@ func (r *Reader) piece(at time.Time, text string) {
 	}
 	p := r.processOf(t)
 	var worst *form
+	stage := fabric.LaunchStage("")
 	for _, h := range r.hits {
 		f := &r.scan.forms[h]
 		if f.engine != "" && r.engine == "" {
@@ -99,6 +100,9 @@ func (r *Reader) piece(at time.Time, text string) {
 		r.figures(p, f, text)
 		if f.does >= root && f.does <= hint {
 			worst = worse(worst, f, t)
+			if f.stage != "" && (stage == "" || ordinal(f.stage) > ordinal(stage)) {
+				stage = f.stage
+			}
 			continue
 		}
 		r.mark(p, f, when, text, t.body)
@@ -107,6 +111,10 @@ func (r *Reader) piece(at time.Time, text string) {
 		}
 	}
 	if worst != nil {
+		if worst.stage == "" && stage != "" { // another text of the line tells the stage
+			staged := *worst
+			staged.stage, worst = stage, &staged
+		}
 		r.fail(worst, when, t, p)
 	}
 }

@@ -43,7 +43,7 @@ func untag(text string) tagged {
 		case b[0] == '[' && t.bracket(b):
 		case b[0] == '(' && t.process(b):
 		case b[0] >= '0' && b[0] <= '9' && t.stamped(b):
-		case b[0] >= 'A' && b[0] <= 'Z' && t.levelled(b):
+		case b[0] >= 'A' && b[0] <= 'Z' && (t.levelled(b) || t.counted(b)):
 		default:
 			if i := strings.Index(b[:min(len(b), 120)], " NCCL "); i > 0 {
 				t.nccl(b[i+len(" NCCL "):])
@@ -211,6 +211,18 @@ func glogTime(s string) time.Time {
 		month = "0" + month
 	}
 	return clock(0, month, day[len(day)-2:], rest)
+}
+
+// counted reads "Rank 1: " of SGLang before 0.2.
+func (t *tagged) counted(b string) bool {
+	rest, ok := strings.CutPrefix(b, "Rank ")
+	n, _, found := strings.Cut(rest[:min(len(rest), 12)], ": ")
+	if !ok || !found || !digits(n) {
+		return false
+	}
+	t.setRank("TP" + n)
+	t.body = rest[len(n)+2:]
+	return true
 }
 
 // timeOf reads 2026-11-24 03:31:17, also with a T; zero: it is none.
