@@ -95,12 +95,14 @@ func (a *app) serveWatch(ctx context.Context, o serveWatchOptions) error {
 		return err
 	}
 	if o.size.model != "" {
-		expect, err := a.expectedLaunch(o.size, result)
+		expect, why, err := a.expectedLaunch(o.size, result)
 		if err != nil {
 			return err
 		}
 		w.Expect(expect)
-		result = w.Result(a.silence(o))
+		if result = w.Result(a.silence(o)); why != "" {
+			result.Uncompared(why)
+		}
 	}
 	if a.json() {
 		err = report.JSON(a.stdout, result)
@@ -149,35 +151,39 @@ func (a *app) savedLaunch(ctx context.Context, w *launch.Watch, o serveWatchOpti
 	return result, nil
 }
 
-// expectedLaunch computes what the launch should print, for the layout that its logs tell.
-func (a *app) expectedLaunch(o sizeOptions, seen *fabric.Launches) (*launch.Expectation, error) {
+// expectedLaunch computes what the launch should print, for the layout that its logs tell. Where there is no such layout, why
+// says so: the logs are read all the same.
+func (a *app) expectedLaunch(o sizeOptions, seen *fabric.Launches) (expect *launch.Expectation, why string, err error) {
 	cat, err := catalog.Load()
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	r := o.request
 	if r.Model, err = llm.OpenFrom(a.files, o.model, cat); err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	if r.Machine, err = o.machineOf(cat); err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	if len(seen.Groups) > 0 {
 		launch.Complete(&seen.Groups[0], launchRequest(&r))
 	}
 	s, err := sizing.Plan(r)
 	if err != nil {
-		return nil, err
+		return nil, err.Error(), nil
 	}
 	if len(s.Plans) == 0 {
-		a.progress("size %s: no layout fits, so the figures are compared with nothing", o.model)
-		return nil, nil
+		why = "no layout of " + o.model + " fits there"
+		if len(s.Refused) > 0 {
+			why += ": " + s.Refused[0].Reason
+		}
+		return nil, why, nil
 	}
 	storage, err := sizing.StorageFor(r.Model, r.Machine, s.Plans[0], "")
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
-	return &launch.Expectation{Model: o.model, Plan: s.Plans[0], Storage: storage}, nil
+	return &launch.Expectation{Model: o.model, Plan: s.Plans[0], Storage: storage}, "", nil
 }
 
 // launchRequest are the fields of a request that the logs of a launch fill in where flags do not.

@@ -15,6 +15,13 @@ func (l *Launches) Status() Status {
 	return s.Status()
 }
 
+// Uncompared notes why figures are compared with nothing.
+func (l *Launches) Uncompared(why string) {
+	for i := range l.Groups {
+		l.Groups[i].Remarks = append(l.Groups[i].Remarks, LaunchRemark{Kind: "not-compared", Text: "the figures are compared with nothing: " + why})
+	}
+}
+
 // Launch is how far a group of pods got that serve one model together, and what stopped it.
 type Launch struct {
 	Group    string         `json:"group"`            // name of the group, or of its only log

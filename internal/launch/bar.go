@@ -62,7 +62,10 @@ func (r *Reader) progressed(text string, p *process, when moment) {
 	}
 	l.barStage, l.done, l.total, l.barSecs, l.percent = stage, done, total, elapsed, 100*done/total
 	if stage == ordinal(fabric.StageWeights) && done > 0 && !bare {
-		p.put("shards", "files", float64(total))
+		p.once("shards", "files", float64(total))
+		if done == total && elapsed > 0 && l.done == total {
+			p.once("reading", seconds, elapsed)
+		}
 	}
 }
 

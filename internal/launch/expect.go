@@ -89,7 +89,7 @@ func (g *group) numbers(lives []*life) []fabric.LaunchNumber {
 // numberOrder is the order in which figures are shown: that of a launch.
 func numberOrder() []string {
 	return []string{
-		"tp", "pp", "dp", "ep", "nodes", "world", "mem_fraction", "init", "init_mem", "avail_before_load", "weights", "load", "model_load", "shards", "avail_after_load", "compile",
+		"tp", "pp", "dp", "ep", "nodes", "world", "mem_fraction", "init", "init_mem", "avail_before_load", "weights", "load", "reading", "model_load", "shards", "avail_after_load", "compile",
 		"non_torch", "activations", "graph_estimate", "kv_tokens", "swa_tokens", "k", "v", "kv", "kv_bytes_per_token", "context", "concurrency", "avail_after_pool", "max_running", "avail_before_graphs",
 		"graph_batches", "graphs", "graph_mem", "avail_final", "init_engine",
 	}
@@ -133,10 +133,11 @@ func (g *group) compare(numbers map[string]*fabric.LaunchNumber) {
 			judge(n, p.Value)
 		}
 	}
-	if n := numbers["load"]; n != nil {
-		g.judgeLoad(n)
-	} else if n := numbers["model_load"]; n != nil {
-		g.judgeLoad(n)
+	for _, what := range []string{"load", "reading", "model_load"} {
+		if n := numbers[what]; n != nil {
+			g.judgeLoad(n)
+			break
+		}
 	}
 }
 

@@ -16,6 +16,9 @@ func (r *Reader) figures(p *process, f *form, text string) {
 		}
 		n, ok := number(text, g)
 		if !ok {
+			if len(f.gets) > 1 {
+				r.wrapped = wrapped{form: f, of: p, text: text}
+			}
 			continue
 		}
 		p.put(g.what, g.unit, n)
@@ -72,4 +75,24 @@ func lastOfList(text, key string) (float64, bool) {
 		}
 	}
 	return most, any
+}
+
+// unwrap looks for the figures that the line before lacked, where this one begins like no line of a log.
+func (r *Reader) unwrap(text string) {
+	w := r.wrapped
+	if r.wrapped = (wrapped{}); w.form == nil || len(w.text) > longest/2 {
+		return
+	}
+	if t := untag(text); t.rank != "" || t.role != "" || !t.at.IsZero() || t.level != plainText {
+		return
+	}
+	whole := w.text + " " + text
+	for _, g := range w.form.gets {
+		if _, had := number(w.text, g); had || g.unit == "list" {
+			continue
+		}
+		if n, ok := number(whole, g); ok {
+			w.of.put(g.what, g.unit, n)
+		}
+	}
 }

@@ -34,7 +34,7 @@ func sglangForms() []form {
 		{text: "load weight end.", does: ends, stage: fabric.StageWeights},
 		{text: "Using KV cache dtype:", does: begins, stage: fabric.StageKV},
 		{text: "KV Cache is allocated", does: inside, stage: fabric.StageKV, gets: []field{
-			{key: "#tokens: ", what: "kv_tokens", unit: tokens}, {key: "K size: ", what: "k", unit: gib}, {key: "V size: ", what: "v", unit: gib}, {key: "KV size: ", what: "kv", unit: gib},
+			{key: "#tokens: ", what: "kv_tokens", unit: tokens}, {key: "K size: ", what: "k", unit: gib}, {key: " V size: ", what: "v", unit: gib}, {key: "KV size: ", what: "kv", unit: gib},
 		}},
 		{text: "DSV4 pool sizes:", does: inside, stage: fabric.StageKV, gets: []field{{key: "full=", what: "kv_tokens", unit: tokens}, {key: "swa=", what: "swa_tokens", unit: tokens}}},
 		{text: "DSV4 memory calculation:", does: inside, stage: fabric.StageKV, gets: []field{{key: "bytes_per_full_token=", what: "kv_bytes_per_token", unit: "B"}}},

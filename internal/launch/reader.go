@@ -27,6 +27,15 @@ type Reader struct {
 	seen     map[int]bool // ranks that vLLM named at the start
 	world    int
 	nodeRank int
+
+	wrapped wrapped
+}
+
+// wrapped is a line that lacks figures: where terminals and documents wrap lines, they are in the next one.
+type wrapped struct {
+	form *form
+	of   *process
+	text string
 }
 
 func newReader(pod string, s *scanner, seq *int) *Reader {
@@ -75,6 +84,7 @@ func (r *Reader) piece(at time.Time, text string) {
 	*r.seq++
 	r.now.lines++
 	r.hits = r.scan.find(text, r.hits[:0])
+	r.unwrap(text)
 	if len(r.hits) == 0 {
 		r.plain(at, text)
 		return

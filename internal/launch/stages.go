@@ -85,7 +85,7 @@ func finish(span *fabric.LaunchSpan, begin, firstEnd, lastEnd time.Time, done bo
 		span.End = stamp(lastEnd)
 	}
 	if !begin.IsZero() && !lastEnd.IsZero() && done {
-		span.Seconds = lastEnd.Sub(begin).Seconds()
+		span.Seconds = took(begin, lastEnd)
 	}
 	if span.Ended > 1 {
 		span.Spread = lastEnd.Sub(firstEnd).Seconds()
@@ -100,14 +100,23 @@ func finish(span *fabric.LaunchSpan, begin, firstEnd, lastEnd time.Time, done bo
 	}
 }
 
+// took is the seconds of a stage; -1 where the times are of two runs, as in logs that a person put together.
+func took(begin, end time.Time) float64 {
+	const day = 86400
+	if s := end.Sub(begin).Seconds(); s >= 0 && s < day {
+		return s
+	}
+	return -1
+}
+
 // untilNext ends a stage that has no line for its end where the next one begins.
 func untilNext(spans []fabric.LaunchSpan) {
 	for i := range spans {
 		s := &spans[i]
 		if s.Done && s.End == "" && i+1 < len(spans) && spans[i+1].Begin != "" && s.Begin != "" {
 			s.End = spans[i+1].Begin
-			if a, b := parseStamp(s.Begin), parseStamp(s.End); !a.IsZero() && !b.Before(a) {
-				s.Seconds = b.Sub(a).Seconds()
+			if a, b := parseStamp(s.Begin), parseStamp(s.End); !a.IsZero() {
+				s.Seconds = took(a, b)
 			}
 		}
 	}

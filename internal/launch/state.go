@@ -58,6 +58,14 @@ func (p *process) put(what, unit string, value float64) {
 	}
 }
 
+// once keeps a figure that is printed again with every redrawing of a bar.
+func (p *process) once(what, unit string, value float64) {
+	if f := p.figures[what]; f != nil && f.values[len(f.values)-1] == value {
+		return
+	}
+	p.put(what, unit, value)
+}
+
 // life is one start of a pod: what it printed until it was started again.
 type life struct {
 	processes map[string]*process
