@@ -90,6 +90,9 @@ func (r *Reader) fail(f *form, when moment, t tagged, p *process) {
 	if f.does == effect && f.weight > 0 {
 		l.severe = true
 	}
+	if r.ignored(f) {
+		return
+	}
 	key := f.kind + " " + p.name
 	if f.does == effect || l.kept[key] >= mostOfKind || len(l.failures) >= mostFailures {
 		if f.does != effect || l.kept[key] > 0 {
@@ -98,6 +101,32 @@ func (r *Reader) fail(f *form, when moment, t tagged, p *process) {
 	}
 	l.kept[key]++
 	l.failures = append(l.failures, failure{form: f, when: when, rank: p.name, line: r.lines, text: shown(t.body), stage: r.stageFor(f, p)})
+}
+
+// isFrame reports whether a line is a frame of a traceback: File "x.py", line 3, in load.
+func isFrame(text string) bool { return strings.Contains(text, ", line ") }
+
+// framed is how many lines a traceback has at most.
+const framed = 150
+
+// traceback takes the stage of a frame. What was printed as the head of this traceback gets it too.
+func (r *Reader) traceback(stage int) {
+	r.frame = traced{stage: stage, line: r.lines}
+	if n := len(r.now.failures); n > 0 {
+		if f := &r.now.failures[n-1]; f.form.does == effect && f.stage < stage && r.lines-f.line < framed {
+			f.stage = stage
+		}
+	}
+}
+
+// ignored reports whether an exception is one that Python prints and ignores.
+func (r *Reader) ignored(f *form) bool {
+	const lines = 20 // of such a traceback
+	if r.aside == 0 || f.does != root || f.weight > 1 || r.lines-r.aside > lines {
+		return false
+	}
+	r.aside = 0
+	return true
 }
 
 // killedLine reports whether a shell says that a process was killed: "Killed", or "run.sh: line 3: 77 Killed  python".
@@ -115,6 +144,9 @@ func (r *Reader) stageFor(f *form, p *process) int {
 				p = q
 			}
 		}
+	}
+	if r.frame.line > 0 && r.lines-r.frame.line < framed && r.frame.stage >= p.stage {
+		return r.frame.stage
 	}
 	if p.stage < 0 || f.does == waits {
 		return p.stage

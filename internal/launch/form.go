@@ -31,6 +31,8 @@ const (
 	hint                 // explains a failure or a stall; alone it is none
 	remark               // not well, and the launch goes on
 	facts                // only figures
+	frame                // a frame of a traceback: what fails next fails in that stage
+	aside                // the next exception is printed and ignored by Python
 )
 
 // field is a figure behind a text in a line.
@@ -44,7 +46,7 @@ type field struct {
 // allForms is what is known, in one list: the automaton finds all of them at once.
 func allForms() []form {
 	var all []form
-	for _, part := range [][]form{sglangForms(), vllmForms(), commonForms(), failureForms(), waitForms(), effectForms(), hintForms()} {
+	for _, part := range [][]form{sglangForms(), vllmForms(), commonForms(), failureForms(), waitForms(), effectForms(), hintForms(), frameForms()} {
 		all = append(all, part...)
 	}
 	return all

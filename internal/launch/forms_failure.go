@@ -67,9 +67,10 @@ func failureForms() []form {
 		// the machine
 		list("disk-full", 3, "", "No space left on device", "Disk quota exceeded", "Not enough free disk space to download"),
 		list("shared-memory", 3, initial, "Error while creating shared memory segment", "/dev/shm*No space left on device", "No space left on device*/dev/shm", "unable to allocate shared memory(shm)", "insufficient shared memory (shm)",
-			"Bus error (core dumped)", "Fatal Python error: Bus error", "unable to mmap * bytes from file </torch_", "Error while attaching to shared memory segment", "unable to resize file </torch_", "Out of space in /dev/shm"),
+			"unable to mmap * bytes from file </torch_", "Error while attaching to shared memory segment", "unable to resize file </torch_", "Out of space in /dev/shm"),
+		list("bus-error", 3, "", "Bus error (core dumped)", "Fatal Python error: Bus error", "signal: bus error", "SIGBUS"),
 		list("port-in-use", 3, initial, "EADDRINUSE", "ddress already in use", "Port * is already in use", "error while attempting to bind on address", "Port is already in use. dist_init_port"),
-		list("killed", 2, "", "exit code -9", "exitcode=-9", "exitcode: -9", "exit code: 137", "exit code 137", "exited with code 137", "OOMKilled", "SIGKILL", "received signal 9", "died from signal 9", "signal: 9 (SIGKILL)",
+		list("killed", 2, "", "xit code -9", "xit code: -9", "exitcode=-9", "exitcode: -9", "xit code: 137", "xit code 137", "exited with code 137", "OOMKilled", "SIGKILL", "received signal 9", "died from signal 9", "signal: 9 (SIGKILL)",
 			"terminated with -9", "The node was low on resource", "oom-kill", "Out of memory: Killed process"),
 		list("gpu-fault", 2, "", "an illegal memory access was encountered", "uncorrectable ECC error", "unspecified launch failure", "device-side assert triggered", "misaligned address", "GPU has fallen off the bus", "NVRM: Xid", "CUDA error: unknown error", "hardware error on the device", "Memory access fault by GPU", "HSA_STATUS_ERROR"),
 		list("crash", 2, "", "Segmentation fault", "Fatal Python error: Aborted", "!!!!!!! Segfault encountered", "exitcode=-11", "exit code -11", "terminated with -11"),
@@ -155,6 +156,7 @@ func hintForms() []form {
 		list("ib-path", fabric.StageInit, "ibv_modify_qp failed with 110", "ibv_modify_qp failed with error Connection timed out", "ibv_modify_qp failed with error No route to host", "ibv_modify_qp failed with 113", "ibv_modify_qp failed with 61",
 			"ibv_modify_qp failed with error No data available", "ibv_modify_qp failed", "Got completion from peer", "Got completion with status", "Got async event : port error", "transport retry counter exceeded"),
 		list("shared-memory", fabric.StageInit, "NCCL WARN Error: failed to extend /dev/shm", "NCCL WARN Error while creating shared memory"),
+		list("bootstrap", fabric.StageInit, "NCCL WARN socketStartConnect: Connect to", "NCCL WARN Net : Connect to", "NCCL WARN socketPollConnect:", "NCCL WARN Call to connect to", "NCCL WARN socketProgressOpt: Call to recv from"),
 		list("store-unreachable", fabric.StageInit, "The client socket has failed to connect to", "The server socket cannot be initialized on"),
 		list("leader-address", fabric.StageInit, "network addresses of * cannot be retrieved", "LEADER_IP= ", "LWS_LEADER_ADDRESS is not set"),
 		list("nvlink-workspace", "", "Failed to initialize FlashInfer All Reduce workspace"),
@@ -164,4 +166,22 @@ func hintForms() []form {
 		all = append(all, part...)
 	}
 	return all
+}
+
+// frameForms are functions of the engines as tracebacks name them: each belongs to a stage.
+func frameForms() []form {
+	var all []form
+	for stage, functions := range map[fabric.LaunchStage][]string{
+		fabric.StageInit:    {"init_torch_distributed", "initialize_model_parallel", "init_distributed_environment", "init_worker_distributed_environment", "init_device", "_init_workers_ray", "initialize_ray_cluster"},
+		fabric.StageWeights: {"load_model", "load_weights", "weight_loader", "process_weights_after_loading", "initialize_model", "_initialize_model"},
+		fabric.StageKV: {"init_memory_pool", "profile_max_num_token", "determine_available_memory", "determine_num_available_blocks", "profile_run", "initialize_kv_cache", "_initialize_kv_caches",
+			"_check_enough_kv_cache_memory", "get_kv_cache_configs", "allocate_kv_cache"},
+		fabric.StageGraphs: {"init_device_graphs", "init_cuda_graphs", "capture_one_batch_size", "_capture_one_stream", "capture_model", "compile_or_warm_up_model", "kernel_warmup"},
+		fabric.StageReady:  {"_execute_server_warmup", "_wait_and_warmup"},
+	} {
+		for _, f := range functions {
+			all = append(all, form{text: " in " + f, does: frame, stage: stage})
+		}
+	}
+	return append(all, form{text: "Exception ignored in", does: aside})
 }

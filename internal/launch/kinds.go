@@ -63,7 +63,8 @@ func machineKinds() map[string]kind {
 		"fabric-manager": {"NVLink fabric is not up", "CUDA waits for the fabric manager of the NVSwitches.", "systemctl status nvidia-fabricmanager on that node"},
 		"gpu-count":      {"too few GPUs for the number of ranks", "The engine was told to use more GPUs than it sees.", "compare the sizes with the GPUs of the pods; with Ray: that every node joined this cluster"},
 		"disk-full":      {"a file system is full", "The cache or the volume has no room.", "a larger volume: railwright size says how much the files take"},
-		"shared-memory":  {"/dev/shm is too small", "NCCL or torch could not make its segment: containers have 64 MiB by default.", "mount an emptyDir of medium Memory at /dev/shm"},
+		"shared-memory":  {"shared memory cannot be used", "NCCL or torch could not make or attach its segment in /dev/shm: containers have 64 MiB by default, and ranks in several containers of a node do not share it.", "mount an emptyDir of medium Memory at /dev/shm"},
+		"bus-error":      {"memory that could not be given (bus error)", "A process touched memory behind which there is nothing: /dev/shm is full, or a mapped file of the weights is cut off or its storage failed.", "df -h /dev/shm in the pod; compare the sizes of the weights' files; dmesg of the node"},
 		"port-in-use":    {"a port is taken", "The address that a process wants to listen on is in use: another engine, an old process, or a port of the ephemeral range.", "see who listens (ss -ltnp); fix the port outside net.ipv4.ip_local_port_range"},
 		"gpu-fault":      {"a fault on the GPU", "A kernel failed on the GPU: a fault of the hardware, or of the kernel.", "dmesg (Xid) of that node; run again with CUDA_LAUNCH_BLOCKING=1"},
 		"locked-memory":  {"RDMA memory cannot be locked", "The container may not lock memory for RDMA.", "capability IPC_LOCK, or an unlimited memlock"},
@@ -90,6 +91,7 @@ func rankKinds() map[string]kind {
 		"ray":               {"Ray's cluster is not there", "The engine does not reach Ray's head, or versions differ.", "ray status on the head; equal versions on all nodes"},
 		"ray-local":         {"Ray started a cluster of its own", "The engine started a local Ray instead of joining the cluster, so it sees only this node's GPUs.", "start it where `ray start` ran, with RAY_ADDRESS set"},
 		"nccl":              {"NCCL failed", "NCCL reported an error without its reason.", "NCCL_DEBUG=INFO prints it; railwright explain reads that log"},
+		"bootstrap":         {"NCCL's ranks do not reach each other", "A rank could not connect to the address at which another one listens: the wrong interface, such as a link-local one, or a firewall.", "NCCL_SOCKET_IFNAME: an interface that all nodes reach; NCCL_DEBUG=INFO prints which one each uses"},
 		"nccl-version":      {"ranks have different versions of NCCL", "All ranks must load the same NCCL.", "one image for all pods"},
 		"nvlink-workspace":  {"FlashInfer's all-reduce workspace cannot be made", "FlashInfer tried an all-reduce over an NVLink fabric between nodes, which is not there, and waited until its time-out.", "turn that fusion off"},
 	}

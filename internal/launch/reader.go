@@ -29,6 +29,13 @@ type Reader struct {
 	nodeRank int
 
 	wrapped wrapped
+	frame   traced
+	aside   int // the line behind which an exception is ignored; 0: none
+}
+
+// traced is the last frame of a traceback that tells a stage.
+type traced struct {
+	stage, line int
 }
 
 // wrapped is a line that lacks figures: where terminals and documents wrap lines, they are in the next one.
@@ -113,6 +120,9 @@ func (r *Reader) piece(at time.Time, text string) {
 			if f.stage != "" && (stage == "" || ordinal(f.stage) > ordinal(stage)) {
 				stage = f.stage
 			}
+			continue
+		}
+		if f.does == frame && !isFrame(text) {
 			continue
 		}
 		r.mark(p, f, when, text, t.body)
@@ -213,6 +223,10 @@ func (r *Reader) mark(p *process, f *form, when moment, text, body string) {
 		r.served(p, stage, when, !strings.Contains(text, "\"POST /generate"))
 	case facts:
 		p.atLeast(stage, when)
+	case frame:
+		r.traceback(stage)
+	case aside:
+		r.aside = r.lines
 	case remark:
 		p.atLeast(stage, when)
 		if _, there := l.texts[f.kind]; !there {

@@ -34,7 +34,7 @@ type tagged struct {
 //	2026-07-20T04:24:08.123456789Z                   kubectl --timestamps
 //	gpu-a:212:212 [0] NCCL WARN                      NCCL
 func untag(text string) tagged {
-	t := tagged{body: text}
+	t := tagged{body: strings.TrimLeft(text, " │")}
 	for range 6 {
 		b := t.body
 		switch {
@@ -47,12 +47,29 @@ func untag(text string) tagged {
 		default:
 			if i := strings.Index(b[:min(len(b), 120)], " NCCL "); i > 0 {
 				t.nccl(b[i+len(" NCCL "):])
+				return t
 			}
-			return t
+			i := behind(b)
+			if i < 0 {
+				return t
+			}
+			t.body = b[i:]
+			continue
 		}
 		t.body = strings.TrimLeft(t.body, " ")
 	}
 	return t
+}
+
+// behind finds the prefix of an engine behind one of another program: "Aug 17 18:42:18 vllm[8052]: (APIServer pid=8052) ".
+func behind(b string) int {
+	head := b[:min(len(b), 80)]
+	for _, prefix := range []string{"[rank", "[20", "(APIServer", "(EngineCore", "(Worker", "(VllmWorker", "(RayWorker"} {
+		if i := strings.Index(head, prefix); i > 0 {
+			return i
+		}
+	}
+	return -1
 }
 
 func (t *tagged) nccl(rest string) {
@@ -74,6 +91,8 @@ func (t *tagged) bracket(b string) bool {
 	case len(inside) >= 19 && isDate(inside): // SGLang: time and rank
 		t.at = timeOf(inside[:19])
 		t.setRank(strings.TrimLeft(strings.TrimLeft(inside[19:], ",.0123456789"), " "))
+	case len(inside) == 14 && digits(inside[:2]) && inside[2] == '-' && digits(inside[3:5]) && inside[5] == ' ': // SGLang's server of diffusion models
+		t.at = yearless(inside)
 	case strings.HasPrefix(inside, "rank") && digits(inside[4:]):
 		t.setRank("TP" + inside[4:])
 		rest = strings.TrimPrefix(rest, ":")
