@@ -89,6 +89,11 @@ func (r *Reader) fail(f *form, when moment, t tagged, p *process) {
 	}
 	if f.does == effect && f.weight > 0 {
 		l.severe = true
+		if p.isRank {
+			r.crash = crashed{of: p, line: r.lines}
+		}
+	} else if c := r.crash; !p.isRank && t.role == "" && c.of != nil && r.lines-c.line < framed {
+		p = c.of
 	}
 	if r.ignored(f) {
 		return

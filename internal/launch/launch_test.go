@@ -216,6 +216,47 @@ func TestFirstFailure(t *testing.T) {
 	}
 }
 
+// TestOtherRanksGoOn: a traceback has a tag in its first line only; that others go on does not undo it.
+func TestOtherRanksGoOn(t *testing.T) {
+	l := died(t, "sglang-two-nodes.log", "TP3] Load weight begin",
+		"[pod/r1-0/engine] [2026-03-02 08:00:30 TP1] Scheduler hit an exception: Traceback (most recent call last):",
+		"[pod/r1-0/engine]   File \"x.py\", line 3, in load_weights",
+		"[pod/r1-0/engine] KeyError: 'layers.3'",
+		"[pod/r1-0/engine] [2026-03-02 08:00:31 TP0] Load weight end. elapsed=11.00 s, mem usage=40.50 GB.")
+	if l.Status != fabric.Fail || l.Cause == nil || l.Cause.Rank != "TP1" || l.Cause.Kind != "exception" || l.Stage != fabric.StageWeights {
+		t.Errorf("%s %s %+v", l.Status, l.Stage, l.Cause)
+	}
+}
+
+// TestQuoted: who waits for the line, or quotes it, does not say it.
+func TestQuoted(t *testing.T) {
+	for _, line := range []string{
+		`waiting until the log says "Application startup complete."`, "grep -q 'The server is fired up and ready to roll!' log", "until Uvicorn running on port 8000 do sleep 1",
+		"INFO:     Waiting for application startup.", "Application startup completed with errors", "INFO: Application startup failed. Exiting.",
+	} {
+		if l := result(t, []string{line}); l.Status == fabric.Pass {
+			t.Errorf("%s: ready", line)
+		}
+	}
+}
+
+// TestCrashLoop: the same failure in every start, and the last one has only begun.
+func TestCrashLoop(t *testing.T) {
+	var lines []string
+	for range 3 {
+		lines = append(lines, "[2026-03-02 08:00:12 TP0] Init torch distributed begin.", "[2026-03-02 08:00:15 TP0] Scheduler hit an exception: Traceback (most recent call last):",
+			"OSError: [Errno 98] Address already in use", "[2026-03-02 08:00:16] Received sigquit from a child process. It usually means the child failed.")
+	}
+	l := result(t, lines)
+	if l.Status != fabric.Fail || l.Cause.Kind != "port-in-use" || len(l.Died) != 2 || l.Cause.Start != 3 {
+		t.Errorf("%s %+v %+v", l.Status, l.Cause, l.Died)
+	}
+	l = result(t, append(lines, "[2026-03-02 08:00:12 TP0] Init torch distributed begin."))
+	if l.Status != fabric.Unknown || len(l.Died) != 3 {
+		t.Errorf("%s %+v", l.Status, l.Died)
+	}
+}
+
 // TestSurvived: what a launch went on after is no failure.
 func TestSurvived(t *testing.T) {
 	lines := sample(t, "vllm-one-node.log")

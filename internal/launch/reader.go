@@ -30,7 +30,14 @@ type Reader struct {
 
 	wrapped wrapped
 	frame   traced
+	crash   crashed
 	aside   int // the line behind which an exception is ignored; 0: none
+}
+
+// crashed is the rank whose traceback is printed: only its first line has a tag.
+type crashed struct {
+	of   *process
+	line int
 }
 
 // traced is the last frame of a traceback that tells a stage.
@@ -196,6 +203,10 @@ func (r *Reader) mark(p *process, f *form, when moment, text, body string) {
 		p.enter(ordinal(fabric.StageStart), when)
 		l.progress = when
 	case begins:
+		if l.severe && f.stage == fabric.StageInit && p.spans[stage].begin.is() { // the head of the next start is not in the log
+			r.begin()
+			l, p = r.now, r.now.process(p.name, p.isRank)
+		}
 		p.enter(stage, when)
 		l.progress = when
 	case inside:
@@ -213,6 +224,9 @@ func (r *Reader) mark(p *process, f *form, when moment, text, body string) {
 		s.last = when
 		l.progress = when
 	case isReady:
+		if !stands(text, f.text) {
+			return
+		}
 		r.listening(f.text, when)
 		p.enter(ordinal(fabric.StageReady), when)
 		l.progress = when
@@ -255,6 +269,17 @@ func (r *Reader) served(p *process, stage int, when moment, foreign bool) {
 		return
 	}
 	l.progress = when
+}
+
+// stands reports whether a text is what a line says, and not what it quotes or waits for: it begins the line or stands behind
+// a prefix, and ends as the program ends it.
+func stands(line, text string) bool {
+	before, after, _ := strings.Cut(line, text)
+	before = strings.TrimRight(before, " ")
+	if before != "" && strings.IndexByte(":])|", before[len(before)-1]) < 0 {
+		return false
+	}
+	return !strings.HasPrefix(text, "Application") || after == "" || after[0] == '.' || after[0] == ' '
 }
 
 func (r *Reader) listening(text string, when moment) {

@@ -87,10 +87,31 @@ func (g *group) stall(stage fabric.LaunchStage, lives []*life, hints []found, no
 	}
 	s.Seconds = max(0, s.Seconds)
 	s.Bound, s.BoundWhy = g.bound(stage, lives)
+	if next := ordinal(stage) + 1; stage != "" && next < ordinal(fabric.StageReady) && allEnded(lives, ordinal(stage)) {
+		if b, why := g.bound(fabric.LaunchStages()[next], lives); b > s.Bound { // it is on the way into the next stage
+			s.Bound, s.BoundWhy = b, why
+		}
+	}
 	s.Passed = s.Seconds > s.Bound
 	s.Candidates = g.candidates(stage, lives, hints)
 	s.Ask = ask(stage)
 	return s
+}
+
+// allEnded reports whether every process that came to a stage ended it.
+func allEnded(lives []*life, stage int) bool {
+	any := false
+	for _, l := range lives {
+		for _, p := range l.processes {
+			if s := p.spans[stage]; s.begin.is() {
+				any = true
+				if !s.end.is() {
+					return false
+				}
+			}
+		}
+	}
+	return any
 }
 
 // candidates are reasons that the logs speak for. Silence alone speaks for none.
