@@ -320,6 +320,27 @@ func TestStall(t *testing.T) {
 	}
 }
 
+// TestWaits: what an engine says that it waits for.
+func TestWaits(t *testing.T) {
+	base := sample(t, "vllm-one-node.log")[:5]
+	wait := func(remote int) string {
+		return fmt.Sprintf("(APIServer pid=1) DEBUG 03-02 09:01:00 [v1/engine/utils.py:1262] Waiting for 1 local, %d remote core engine proc(s) to start.", remote)
+	}
+	for remote, named := range map[int]bool{0: false, 2: true} {
+		l := result(t, append(append([]string{}, base...), wait(remote), wait(remote), wait(remote)))
+		if l.Outcome != fabric.LaunchStalled || l.Status != fabric.Unknown {
+			t.Errorf("%s %s", l.Outcome, l.Status)
+		}
+		if got := len(l.Stall.Candidates) == 1 && l.Stall.Candidates[0].Kind == "rank-missing" && strings.Contains(l.Stall.Candidates[0].Text, "2 engines of other nodes"); got != named {
+			t.Errorf("%d remote: %+v", remote, l.Stall.Candidates)
+		}
+	}
+	l := result(t, []string{"[2026-03-02 08:00:12 TP0] Init torch distributed begin.", "[Gloo] Rank 0 is connected to 6 peer ranks. Expected number of connected peer ranks is : 7"})
+	if len(l.Stall.Candidates) != 1 || l.Stall.Candidates[0].Text != "Gloo connected 6 of 7 other ranks" {
+		t.Errorf("%+v", l.Stall.Candidates)
+	}
+}
+
 // TestCompared: figures beside what was computed.
 func TestCompared(t *testing.T) {
 	w := New(&Expectation{

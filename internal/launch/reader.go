@@ -237,6 +237,8 @@ func (r *Reader) mark(p *process, f *form, when moment, text, body string) {
 		r.served(p, stage, when, !strings.Contains(text, "\"POST /generate"))
 	case facts:
 		p.atLeast(stage, when)
+	case beat:
+		r.beat(f.text, text)
 	case frame:
 		r.traceback(stage)
 	case aside:
@@ -310,6 +312,29 @@ func (p *process) enter(stage int, when moment) {
 	}
 }
 
+// beat counts a line that says that a process waits, and takes what it waits for.
+func (r *Reader) beat(form, text string) {
+	l := r.now
+	if l.beatsOf != l.progress.seq {
+		l.beats, l.beatsOf = 0, l.progress.seq
+	}
+	l.beats++
+	if strings.HasPrefix(form, "Waiting for * local") {
+		if n, ok := number(text, field{key: " remote core", last: true}); ok {
+			l.remote = int(n)
+		}
+	}
+}
+
+// gloo takes how many ranks Gloo connected, where it expected more.
+func (r *Reader) gloo(text string) {
+	got, ok := number(text, field{key: "is connected to "})
+	want, ok2 := number(text, field{key: "peer ranks is : "})
+	if ok && ok2 {
+		r.now.peers = [2]int{int(got), int(want)}
+	}
+}
+
 // atLeast moves a process that is not so far into a stage.
 func (p *process) atLeast(stage int, when moment) {
 	if stage > p.stage {
@@ -331,6 +356,8 @@ func (r *Reader) named(form, text string) {
 		if n, err := strconv.Atoi(strings.TrimRight(word(text, "world_size="), ",")); err == nil {
 			r.world = max(r.world, n)
 		}
+	case strings.HasPrefix(form, "[Gloo]"):
+		r.gloo(text)
 	case strings.HasSuffix(form, "is using nccl=="):
 		r.nccl = word(text, "nccl==")
 	case strings.HasPrefix(form, "NCCL version"):

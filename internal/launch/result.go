@@ -96,8 +96,12 @@ func (g *group) verdict(out *fabric.Launch, why *found, ready moment, by string,
 		out.Outcome, out.Status = fabric.LaunchOpen, fabric.Unknown
 		out.Stall = g.stall(out.Stage, lives, hintsOf(unsurvived(all, out.Engine)), now)
 		out.Why = openWords(out, now)
-		if out.Stall.Passed {
+		switch {
+		case out.Stall.Passed:
 			out.Outcome = fabric.LaunchStalled
+		case now.IsZero() && waiting(lives):
+			out.Outcome = fabric.LaunchStalled
+			out.Why = fmt.Sprintf("the logs end while the engine waits in stage %s: %.0f s without progress", cmp.Or(string(out.Stage), "unknown"), out.Stall.Seconds)
 		}
 	}
 }

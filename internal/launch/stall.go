@@ -131,10 +131,36 @@ func (g *group) candidates(stage fabric.LaunchStage, lives []*life, hints []foun
 			out = append(out, fabric.LaunchRemark{Kind: "rank-missing", Text: fmt.Sprintf("no line of %s of %d (%s): they have not started, do not reach the others, or their logs were not given", fabric.Count(len(missing), "rank"), world, few(missing))})
 		}
 	}
+	out = append(out, g.awaited(lives)...)
 	if stage == fabric.StageWeights {
 		out = append(out, g.slowLoads(lives)...)
 	}
 	return out
+}
+
+// awaited are the ranks of other nodes that an engine says it waits for.
+func (g *group) awaited(lives []*life) (out []fabric.LaunchRemark) {
+	for i, l := range lives {
+		pod := g.members[i].pod
+		if l.remote > 0 && l.beats > 0 && l.beatsOf == l.progress.seq {
+			out = append(out, fabric.LaunchRemark{Kind: "rank-missing", Pod: pod, Text: fabric.Count(l.remote, "engine") + " of other nodes did not report yet: their pods have not started, or do not reach this one"})
+		}
+		if l.peers[0] < l.peers[1] && l.stage() <= ordinal(fabric.StageInit) {
+			out = append(out, fabric.LaunchRemark{Kind: "rank-missing", Pod: pod, Text: fmt.Sprintf("Gloo connected %d of %d other ranks", l.peers[0], l.peers[1])})
+		}
+	}
+	return out
+}
+
+// waiting reports whether the last that an engine said, several times, is that it waits.
+func waiting(lives []*life) bool {
+	const often = 3 // healthy launches say it once or twice
+	for _, l := range lives {
+		if l.beats >= often && l.beatsOf == l.progress.seq {
+			return true
+		}
+	}
+	return false
 }
 
 // slowLoads are the rates at which pods read weights, where they are still reading.

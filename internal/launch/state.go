@@ -84,6 +84,10 @@ type life struct {
 	// When these came, where the caller tells it.
 	progressCame, lastCame time.Time
 	percent                int
+	beats                  int    // lines since the last progress that say that a process waits
+	beatsOf                int    // the progress since which these are counted
+	remote                 int    // engines of other nodes that are waited for; -1: not printed
+	peers                  [2]int // of Gloo: connected and expected, where fewer are
 	barStage               int
 	done                   int // of the bar
 	total                  int
@@ -94,7 +98,7 @@ type life struct {
 }
 
 func newLife() *life {
-	return &life{processes: map[string]*process{}, kept: map[string]int{}, texts: map[string]fabric.LaunchRemark{}, percent: -1, barStage: -1, exitCode: -1}
+	return &life{processes: map[string]*process{}, kept: map[string]int{}, texts: map[string]fabric.LaunchRemark{}, percent: -1, barStage: -1, exitCode: -1, remote: -1}
 }
 
 func (l *life) process(name string, isRank bool) *process {
