@@ -23,61 +23,76 @@ const together = 400
 // clocks of their own.
 const later = time.Minute
 
-// cause chooses what a life of the group died of: the first failure in time that is no consequence. A rank that waited for
-// others names a cause only where no other did. nil: it did not die.
-func cause(all []found, dead bool) *found {
-	var roots, general, waited, hints, effects []found
+// sorted are failures by what they can say, each in the order of time.
+type sorted struct{ roots, general, waited, hints, effects []found }
+
+// sort puts failures apart; dies reports whether one of them ends a process.
+func sort(all []found) (s sorted, dies bool) {
 	for _, f := range all {
 		switch f.form.does {
 		case root:
 			if f.form.weight > 1 {
-				roots = append(roots, f)
+				s.roots = append(s.roots, f)
 			} else {
-				general = append(general, f)
+				s.general = append(s.general, f)
 			}
 		case waits:
-			waited = append(waited, f)
+			s.waited = append(s.waited, f)
 		case hint:
-			hints = append(hints, f)
+			s.hints = append(s.hints, f)
 		case effect:
 			if f.form.weight > 0 {
-				effects = append(effects, f)
+				s.effects = append(s.effects, f)
 			}
 		}
-		dead = dead || f.form.does != hint && (f.form.does != effect || f.form.weight > 0)
+		dies = dies || f.form.does != hint && (f.form.does != effect || f.form.weight > 0)
 	}
-	if !dead {
-		return nil
-	}
-	for _, list := range [][]found{roots, general, waited, hints} {
+	for _, list := range [][]found{s.roots, s.general, s.waited, s.hints, s.effects} {
 		slices.SortStableFunc(list, inTime)
 	}
-	known := first(roots)
-	if known != nil {
-		known = sharper(roots, *known)
+	return s, dies
+}
+
+// cause chooses what a life of the group died of: the first failure in time that is no consequence. A rank that waited for
+// others names a cause only where no other did. nil: it did not die.
+func cause(all []found, dead bool) *found {
+	s, dies := sort(all)
+	if !dead && !dies {
+		return nil
 	}
-	early := first(general)
-	wait := first(waited)
-	switch {
-	case known != nil && early != nil && early.before(*known) && !early.near(*known):
-		known = explained(hints, *early)
-	case known == nil && early != nil:
-		known = explained(hints, *early)
-		if known.form.weight < 2 && wait != nil && (wait.before(*known) || wait.near(*known)) {
-			known = wait
-		}
-	}
+	wait := first(s.waited)
+	known := s.told(wait)
 	switch {
 	case known == nil && wait != nil:
-		known = explained(hints, *wait)
+		known = explained(s.hints, *wait)
 	case known != nil && wait != nil && known.form.does == root && wait.before(*known) && known.gap(*wait) > later:
 		known = wait
 	}
-	if known == nil && len(hints) > 0 {
-		known = &hints[len(hints)-1]
+	if known == nil && len(s.hints) > 0 {
+		known = &s.hints[len(s.hints)-1]
 	}
 	if known == nil {
-		known = first(effects) // they died, and no line says of what
+		known = first(s.effects) // they died, and no line says of what
+	}
+	return known
+}
+
+// told is the first failure that says what happened: one of a known kind, unless a general one came before it elsewhere.
+func (s sorted) told(wait *found) *found {
+	known, early := first(s.roots), first(s.general)
+	if known != nil {
+		known = sharper(s.roots, *known)
+		if early != nil && early.before(*known) && !early.near(*known) {
+			known = explained(s.hints, *early)
+		}
+		return known
+	}
+	if early == nil {
+		return nil
+	}
+	known = explained(s.hints, *early)
+	if known.form.weight < 2 && wait != nil && (wait.before(*known) || wait.near(*known)) {
+		return wait
 	}
 	return known
 }

@@ -303,6 +303,14 @@ func TestRecreated(t *testing.T) {
 	}
 }
 
+// TestComposeExit: docker compose says how a container ended.
+func TestComposeExit(t *testing.T) {
+	l := result(t, []string{"engine-1  | [2026-03-02 08:00:20 TP0] Load weight begin. avail mem=78.10 GB", "engine-1 exited with code 137"})
+	if l.Status != fabric.Fail || l.Cause.Kind != "killed" || l.Stage != fabric.StageWeights || l.Pods[0].Exit != "137" {
+		t.Errorf("%+v %+v", l.Cause, l.Pods)
+	}
+}
+
 func TestStall(t *testing.T) {
 	start := time.Date(2026, 3, 2, 8, 0, 0, 0, time.UTC)
 	w := New(nil)

@@ -1,6 +1,7 @@
 package launch
 
 import (
+	"strconv"
 	"strings"
 	"time"
 )
@@ -96,6 +97,16 @@ func origin(text string) (pod, rest string) {
 		return "", text
 	}
 	return word, strings.TrimPrefix(rest[len(container):], " ")
+}
+
+// exited reads what docker compose prints when a container ends: "worker-1 exited with code 137".
+func exited(text string) (pod string, code int, ok bool) {
+	pod, rest, ok := strings.Cut(text, " exited with code ")
+	if !ok || !podName(pod) {
+		return "", 0, false
+	}
+	code, err := strconv.Atoi(strings.TrimSpace(rest))
+	return pod, code, err == nil
 }
 
 // podName reports whether a word may be the name of a pod: a DNS label with a dash.

@@ -58,9 +58,6 @@ func newReader(pod string, s *scanner, seq *int) *Reader {
 	return r
 }
 
-// NewReader returns a reader for the log of one pod.
-func NewReader(pod string) *Reader { return newReader(pod, known(), new(int)) }
-
 // begin starts another life of the pod.
 func (r *Reader) begin() {
 	r.now = newLife()

@@ -180,7 +180,7 @@ func (g *group) afterReady(all []found, ready moment, dead bool) *found {
 	var after []found
 	severe := dead
 	for _, f := range all {
-		if f.survived(engine) || f.when.seq < ready.seq && !(f.when.at.After(ready.at) && !ready.at.IsZero()) {
+		if f.survived(engine) || f.when.seq < ready.seq && (ready.at.IsZero() || !f.when.at.After(ready.at)) {
 			continue
 		}
 		after = append(after, f)

@@ -37,6 +37,10 @@ func (w *Watch) Line(l Line) {
 	if strings.IndexByte(text[:min(len(text), 64)], 0x1b) >= 0 {
 		text = plain(text)
 	}
+	if pod, code, ok := exited(text); ok {
+		w.Exited(pod, code, "", l.At)
+		return
+	}
 	pod, text := origin(text)
 	w.reader(cmp.Or(pod, l.Pod)).Line(l.At, text)
 }
