@@ -237,7 +237,7 @@ func (s launchSource) follow(ctx context.Context, out chan<- launch.Line) error 
 	if err != nil {
 		return err
 	}
-	defer func() { f.Close() }()
+	defer func() { _ = f.Close() }()
 	send := func(text string) bool {
 		select {
 		case out <- launch.Line{Pod: s.pod, At: now(), Text: text}:
@@ -267,7 +267,7 @@ func (s launchSource) follow(ctx context.Context, out chan<- launch.Line) error 
 			return nil
 		}
 		if len(l.part) == before && shorter(f, read) {
-			f.Close()
+			_ = f.Close()
 			if f, err = s.open(); err != nil {
 				return err
 			}

@@ -153,6 +153,14 @@ func names(l fabric.Launch) (out []string) {
 	return out
 }
 
+// TestOverlong: the log of case 04 is of a server whose full context never fits.
+func TestOverlong(t *testing.T) {
+	l := result(t, []string{"[2025-03-08 12:29:29 TP0] max_total_num_tokens=46611, max_running_requests=2049, context_len=131072"})
+	if len(l.Remarks) != 1 || l.Remarks[0].Kind != "context-over-cache" {
+		t.Errorf("%+v", l.Remarks)
+	}
+}
+
 // factNames are the figures of the index by the names of this package.
 var factNames = map[string]string{
 	"weights_GiB": "weights", "weights_GB": "weights", "load_s": "load", "model_load_s": "model_load", "compile_s": "compile", "kv_avail_GiB": "kv", "kv_tokens": "kv_tokens",

@@ -49,7 +49,7 @@ func (g *group) launch(now time.Time) fabric.Launch {
 	if len(out.Missing) == out.World {
 		out.Missing = nil
 	}
-	out.Remarks = g.remarks(lives)
+	out.Remarks = append(g.remarks(lives), overlong(out.Numbers)...)
 	all := g.failures(0)
 	dead := g.ended(lives)
 	ready, by := g.ready(lives)
@@ -284,6 +284,23 @@ func (g *group) remarks(lives []*life) (out []fabric.LaunchRemark) {
 		}
 	}
 	return out
+}
+
+// overlong notes a context of which the KV cache does not hold one request: SGLang starts all the same.
+func overlong(numbers []fabric.LaunchNumber) []fabric.LaunchRemark {
+	var cache, context float64
+	for _, n := range numbers {
+		switch n.What {
+		case "kv_tokens":
+			cache = n.Min
+		case "context":
+			context = n.Max
+		}
+	}
+	if cache <= 0 || context <= cache {
+		return nil
+	}
+	return []fabric.LaunchRemark{{Kind: "context-over-cache", Text: fmt.Sprintf("a request of the full context, %s tokens, never fits the KV cache of %s", fabric.Thousands(int64(context)), fabric.Thousands(int64(cache)))}}
 }
 
 // summary is a pod of the group.

@@ -249,10 +249,10 @@ func podColumns(all []fabric.LaunchPod) []column {
 
 // rankRange writes the first and the last of the ranks of a pod, which are in order.
 func rankRange(names []string) string {
-	switch n := len(names); {
-	case n == 0:
+	switch n := len(names); n {
+	case 0:
 		return ""
-	case n == 1:
+	case 1:
 		return names[0]
 	default:
 		return fmt.Sprintf("%s to %s (%d)", names[0], names[n-1], n)
