@@ -295,6 +295,8 @@ func overlong(numbers []fabric.LaunchNumber) []fabric.LaunchRemark {
 			cache = n.Min
 		case "context":
 			context = n.Max
+		case "concurrency": // of vLLM, which refuses such a context itself, and counts the tokens of some layers only
+			return nil
 		}
 	}
 	if cache <= 0 || context <= cache {
