@@ -311,6 +311,18 @@ func TestComposeExit(t *testing.T) {
 	}
 }
 
+// TestUnprefixed: bars have no prefix in logs that have one elsewhere.
+func TestUnprefixed(t *testing.T) {
+	l := result(t, []string{
+		"Attaching to engine-1",
+		"engine-1  | (Worker pid=312) INFO 03-01 11:11:26 [parallel_state.py:1716] rank 1 in world size 2 is assigned as DP rank 0, PP rank 0, TP rank 1",
+		"Loading safetensors checkpoint shards:  53% Completed | 8/15 [11:02<10:44, 92.12s/it]",
+	})
+	if l.Group != "engine-1" || len(l.Pods) != 1 || l.Stage != fabric.StageWeights || l.Pods[0].Percent != 53 || len(l.Missing) != 1 || l.Missing[0] != "0" {
+		t.Errorf("%+v %v", l.Pods, l.Missing)
+	}
+}
+
 func TestStall(t *testing.T) {
 	start := time.Date(2026, 3, 2, 8, 0, 0, 0, time.UTC)
 	w := New(nil)

@@ -353,6 +353,10 @@ func (r *Reader) named(form, text string) {
 		if n, err := strconv.Atoi(strings.TrimRight(word(text, "world_size="), ",")); err == nil {
 			r.world = max(r.world, n)
 		}
+	case strings.HasPrefix(form, "rank * in world"):
+		if n, ok := number(text, field{key: " in world size ", last: true}); ok {
+			r.seen[int(n)] = true
+		}
 	case strings.HasPrefix(form, "[Gloo]"):
 		r.gloo(text)
 	case strings.HasSuffix(form, "is using nccl=="):

@@ -16,13 +16,14 @@ type Watch struct {
 	scan    *scanner
 	seq     int
 	readers map[string]*Reader
-	names   []string // in the order in which they came
+	names   []string          // in the order in which they came
+	last    map[string]string // by log: the pod of its last prefix, whose bars and wrapped lines have none
 	expect  *Expectation
 }
 
 // New returns a watch. What was computed for the launch may be nil: then figures are compared with nothing.
 func New(expect *Expectation) *Watch {
-	return &Watch{scan: known(), readers: map[string]*Reader{}, expect: expect}
+	return &Watch{scan: known(), readers: map[string]*Reader{}, last: map[string]string{}, expect: expect}
 }
 
 // known is the automaton of all forms. Nothing changes it.
@@ -42,7 +43,10 @@ func (w *Watch) Line(l Line) {
 		return
 	}
 	pod, text := origin(text)
-	w.reader(cmp.Or(pod, l.Pod)).Line(l.At, text)
+	if pod != "" {
+		w.last[l.Pod] = pod
+	}
+	w.reader(cmp.Or(pod, w.last[l.Pod], l.Pod)).Line(l.At, text)
 }
 
 // Exited tells that a container of a pod ended.
@@ -122,7 +126,7 @@ func (w *Watch) groups() []group {
 	var loose []string
 	for _, n := range w.names {
 		r := w.readers[n]
-		if r.lines == 0 && r.now.exit == "" {
+		if r.lines == 0 && r.now.exit == "" || w.last[n] != "" && r.says() == 0 { // what stands before the first prefix of a log
 			continue
 		}
 		base, index, ok := numbered(n)
@@ -143,6 +147,14 @@ func (w *Watch) groups() []group {
 		out = append(out, *g)
 	}
 	return out
+}
+
+// says counts what was understood of a log.
+func (r *Reader) says() (n int) {
+	for _, l := range r.lives {
+		n += len(l.processes) + len(l.failures)
+	}
+	return n
 }
 
 // addLoose adds pods whose names do not tell leader and workers.

@@ -102,7 +102,7 @@ func (p *printer) launch(g *fabric.Launch, several bool) {
 		p.field("note", r.Text)
 		p.field("line", launchLine(r.Pod, r.Line, r.Said))
 	}
-	if len(g.Missing) > 0 {
+	if len(g.Missing) > 0 && g.Status != fabric.Pass {
 		p.field("not seen", "ranks "+draw.Names(g.Missing, 12)+": no log has a line of them")
 	}
 	if len(g.Stages) > 0 {
