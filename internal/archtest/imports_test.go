@@ -57,6 +57,7 @@ var allowed = map[string]string{
 	"internal/llm":     "fabric files catalog",
 	"internal/sizing":  "fabric catalog llm",
 	"internal/serving": "fabric catalog llm sizing",
+	"internal/launch":  "fabric",
 
 	// from facts and intent to a plan, and from a plan to systems
 	"internal/esx":      "fabric",
@@ -169,7 +170,7 @@ var reads = map[string][]string{
 var (
 	readByOpener = []string{
 		"internal/cli", "internal/catalog", "internal/causes", "internal/check", "internal/claims", "internal/collective", "internal/diagnose", "internal/draw", "internal/evidence",
-		"internal/facts", "internal/intake", "internal/intent", "internal/llm", "internal/mcp", "internal/messages", "internal/ncclgraph", "internal/nccllint", "internal/ncclxml",
+		"internal/facts", "internal/intake", "internal/intent", "internal/launch", "internal/llm", "internal/mcp", "internal/messages", "internal/ncclgraph", "internal/nccllint", "internal/ncclxml",
 		"internal/pipeline", "internal/plan", "internal/report", "internal/results", "internal/serving", "internal/sizing", "internal/topology",
 	}
 	mayReadByName = []string{

@@ -18,7 +18,7 @@ func groups() []group {
 	return []group{
 		{"cluster", "From bare nodes to a verified cluster:", []string{"up", "init", "logins", "plan", "render", "apply", "rollback", "check", "rule", "bench", "report"}},
 		{"machine", "What a machine is:", []string{"collect", "diff", "topo"}},
-		{"performance", "How large, how fast, and why not:", []string{"size", "predict", "claims", "explain", "cause", "catalog"}},
+		{"performance", "How large, how fast, and why not:", []string{"size", "predict", "claims", "serve", "explain", "cause", "catalog"}},
 		{"lab", "Without hardware:", []string{"lab"}},
 		{"program", "This program:", []string{"mcp", "schema", "version", "completion", "man", "help"}},
 	}
@@ -76,6 +76,11 @@ func examples(path string) string {
 		"railwright claims": {
 			"railwright claims -f cluster.yaml", "kubectl get resourceslices -o yaml | railwright claims --claims claims.yaml --slices -",
 			"railwright claims --claims claims.yaml --kubeconfig ~/.kube/config --pods 16", "railwright claims --machine a4-highgpu-8g --print-slices",
+		},
+		"railwright serve": {"railwright serve watch logs/"},
+		"railwright serve watch": {
+			"railwright serve watch logs/ --model deepseek-r1 --machine hgx-h200", "kubectl logs -f -l leaderworkerset.sigs.k8s.io/name=r1 --prefix | railwright serve watch --follow -",
+			"railwright serve watch r1-0.log r1-0-1.log --follow --timeout 40m",
 		},
 		"railwright explain": {"railwright explain all_reduce.txt", "railwright explain nccl-debug.log -f cluster.yaml", "railwright explain --machine hgx-h100 --nodes 2 - < all_reduce.txt"},
 		"railwright cause":   {"railwright cause", "railwright cause gdr-disabled", "railwright cause firewall -o json"},

@@ -59,6 +59,9 @@ func TestDocumentsAreThoseOfTheirSchemas(t *testing.T) {
 			"size deepseek-r1 --nodes 1 --tp 8", "size gemma-3-4b-it --machine dgx-spark --engine vllm",
 		},
 		"Rules": {"rule", "rule mtu"},
+		"Launches": {
+			"serve watch ../launch/testdata/sglang-two-nodes.log", "serve watch ../launch/testdata/vllm-one-node.log --silent 1h", "serve watch ../launch/testdata/sglang-two-nodes.log --model llama-3-2-1b-instruct",
+		},
 		"Allocation": {
 			"claims --claims ../../docs/samples/gpu-nic-pair.yaml --machine hgx-h100 --nodes 2", "claims -f " + example(t, "gke-a4-dranet"),
 			"claims --claims ../../docs/samples/four-nics.yaml --machine a4-highgpu-8g --nodes 2",
