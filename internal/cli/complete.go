@@ -52,6 +52,8 @@ func argumentWords(path string, before []string) (w wordList, ok bool) {
 		return schemaKinds, true
 	case path == "railwright lab exec" && len(before) == 0:
 		return labWords, true
+	case path == "railwright serve load":
+		return nil, false
 	case path == "railwright explain", path == "railwright diff", path == "railwright report", strings.HasPrefix(path, "railwright topo "):
 		return nil, false
 	}

@@ -18,7 +18,7 @@ func groups() []group {
 	return []group{
 		{"cluster", "From bare nodes to a verified cluster:", []string{"up", "init", "logins", "plan", "render", "apply", "rollback", "check", "rule", "bench", "report"}},
 		{"machine", "What a machine is:", []string{"collect", "diff", "topo"}},
-		{"performance", "How large, how fast, and why not:", []string{"size", "predict", "claims", "explain", "cause", "catalog"}},
+		{"performance", "How large, how fast, and why not:", []string{"size", "predict", "claims", "serve", "explain", "cause", "catalog"}},
 		{"lab", "Without hardware:", []string{"lab"}},
 		{"program", "This program:", []string{"mcp", "schema", "version", "completion", "man", "help"}},
 	}
@@ -76,6 +76,12 @@ func examples(path string) string {
 		"railwright claims": {
 			"railwright claims -f cluster.yaml", "kubectl get resourceslices -o yaml | railwright claims --claims claims.yaml --slices -",
 			"railwright claims --claims claims.yaml --kubeconfig ~/.kube/config --pods 16", "railwright claims --machine a4-highgpu-8g --print-slices",
+		},
+		"railwright serve":       {"railwright serve smoke http://10.0.0.5:8000", "railwright serve load load-results/ --ttft 500ms"},
+		"railwright serve smoke": {"railwright serve smoke http://10.0.0.5:8000", "railwright serve smoke https://llm.example.com --model deepseek-r1 --token-env LLM_TOKEN"},
+		"railwright serve load": {
+			"railwright serve load load-results/ --ttft 500ms --rate 20", "railwright serve load results.json bench.log --requests 1000 --html load.html",
+			"railwright serve load --print --url http://10.0.0.5:8000 --model deepseek-ai/DeepSeek-R1-0528 > load.sh",
 		},
 		"railwright explain": {"railwright explain all_reduce.txt", "railwright explain nccl-debug.log -f cluster.yaml", "railwright explain --machine hgx-h100 --nodes 2 - < all_reduce.txt"},
 		"railwright cause":   {"railwright cause", "railwright cause gdr-disabled", "railwright cause firewall -o json"},

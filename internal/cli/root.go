@@ -165,7 +165,7 @@ func (a *app) root() *cobra.Command {
 	root.AddCommand(
 		a.upCommand(a.up), a.initCommand(a.init), a.collectCommand(a.collect), a.planCommand(a.plan), a.renderCommand(a.render),
 		a.applyCommand(a.apply), a.loginsCommand(a.logins), a.rollbackCommand(a.rollback), a.checkCommand(a.check), a.ruleCommand(a.rule), a.diffCommand(a.diff), a.benchCommand(a.bench), a.reportCommand(a.report),
-		a.topoCommand(), a.sizeCommand(a.size), a.predictCommand(a.predict), a.claimsCommand(a.claims), a.explainCommand(a.explain), a.labCommand(),
+		a.topoCommand(), a.sizeCommand(a.size), a.predictCommand(a.predict), a.claimsCommand(a.claims), a.serveCommand(), a.explainCommand(a.explain), a.labCommand(),
 		a.causeCommand(a.cause), a.catalogCommand(a.catalog), a.mcpCommand(a.mcp), a.schemaCommand(a.schema), a.versionCommand(a.printVersion), a.nodeCommand(a.nodeSteps()), a.manCommand(a.man))
 	a.finish(root)
 	return root

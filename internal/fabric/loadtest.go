@@ -118,12 +118,14 @@ type LoadChoice struct {
 // LoadReport is everything that results of load tests say.
 type LoadReport struct {
 	Meta
-	Status  Status       `json:"status"`
-	Stat    string       `json:"ttft_statistic"` // avg, p50, p99
-	Tests   []JudgedLoad `json:"tests"`
-	Lines   []LoadLine   `json:"lines,omitempty"`
-	Choices []LoadChoice `json:"choices,omitempty"`
-	Unread  []Unread     `json:"unread,omitempty"` // files and texts of which nothing was read
+	Status Status `json:"status"`
+	Stat   string `json:"ttft_statistic"` // avg, p50, p99
+	// TargetMs is the most that the time to the first token may be; 0: no target.
+	TargetMs float64      `json:"ttft_target_ms,omitempty"`
+	Tests    []JudgedLoad `json:"tests"`
+	Lines    []LoadLine   `json:"lines,omitempty"`
+	Choices  []LoadChoice `json:"choices,omitempty"`
+	Unread   []Unread     `json:"unread,omitempty"` // files and texts of which nothing was read
 }
 
 // Load says the load of a test: its concurrency, its rate, or that it is unknown.

@@ -13,8 +13,9 @@ import (
 
 // File is a text that was read, and its name.
 type File struct {
-	Name string
-	Text []byte
+	Name  string
+	Text  []byte
+	Found bool // in a folder: one without a result may be anything
 }
 
 // Gather reads files; those that AIPerf or GenAI-Perf wrote of one run into one folder become one result, which each of
@@ -24,7 +25,9 @@ func Gather(files []File) (tests []fabric.LoadTest, unread []fabric.Unread) {
 	slices.SortStableFunc(files, func(a, b File) int { return cmp.Compare(formRank(a.Name), formRank(b.Name)) })
 	for _, f := range files {
 		found, not := Read(f.Name, f.Text)
-		unread = append(unread, not...)
+		if !f.Found || runOf(f.Name) != "" {
+			unread = append(unread, not...)
+		}
 		key := runOf(f.Name)
 		for _, t := range found {
 			if i, ok := at[key]; ok && key != "" && len(found) == 1 {

@@ -175,7 +175,7 @@ func answers(t fabric.LoadTest) fabric.LoadFinding {
 		return finding(id, fabric.Pass, "every answer has %s tokens", digits(*mean))
 	}
 	f := finding(id, fabric.Unknown, "answers have %s tokens on average; how many were asked for is not in the text", digits(*mean))
-	f.Next = "give it: --output N"
+	f.Next = "give it: --answer-tokens N"
 	return f
 }
 

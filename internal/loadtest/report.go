@@ -26,7 +26,7 @@ func Report(files []File, x Expect, w Wish) (*fabric.LoadReport, error) {
 	if !slices.Contains(Stats(), w.Stat) {
 		return nil, fabric.UnknownName("statistic", w.Stat, Stats())
 	}
-	r := &fabric.LoadReport{Meta: fabric.NewMeta("LoadReport"), Stat: w.Stat}
+	r := &fabric.LoadReport{Meta: fabric.NewMeta("LoadReport"), Stat: w.Stat, TargetMs: w.TargetMs}
 	tests, unread := Gather(files)
 	r.Unread = unread
 	for _, t := range tests {

@@ -1,0 +1,12 @@
+package cli
+
+import "github.com/spf13/cobra"
+
+func (a *app) serveCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use: "serve", Short: "A model that is served: whether its API answers, and what its load tests say", Args: noArgs,
+		RunE: a.helpOnly,
+	}
+	c.AddCommand(a.serveSmokeCommand(a.serveSmoke), a.serveLoadCommand(a.serveLoad))
+	return c
+}
