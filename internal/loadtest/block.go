@@ -46,8 +46,9 @@ type block struct {
 
 func (b *block) closing(line string) bool {
 	trimmed := strings.TrimSpace(line)
+	const whole = 50 // both tools print so many
 	at := strings.Index(trimmed, "==========")
-	return at >= 0 && strings.Trim(trimmed[at:], "=") == ""
+	return at >= 0 && len(trimmed)-at >= whole && strings.Trim(trimmed[at:], "=") == ""
 }
 
 // blockSpread parts "P99 TTFT (ms)" into its statistic and what it is of.
@@ -216,7 +217,7 @@ func (b *block) end() fabric.LoadTest {
 				t.Missing = append(t.Missing, cmp.Or(map[string]string{"avg": "Mean "}[stat], "Median ")+of.name)
 			}
 		}
-		if len(of.s) == 2 {
+		if _, p99 := of.s["p99"]; len(of.s) == 2 || t.Tool == toolSGLang && !p99 && len(of.s) > 0 {
 			t.Missing = append(t.Missing, "percentiles of "+of.name)
 		}
 	}

@@ -13,6 +13,15 @@ import (
 // slack is what programs round between their numbers, as a share, beside the printed digits.
 const slack = 0.005
 
+// endsOf is by how many seconds the ends of a run differ that a tool takes for its several rates: AIPerf counts some from
+// the first request and some from the start of the phase, which its processes learn of a little apart.
+func endsOf(tool string) float64 {
+	if tool == toolAIPerf {
+		return 0.1
+	}
+	return 0
+}
+
 // ledger collects relations between the numbers of a result: what held, and what did not.
 type ledger struct {
 	t     fabric.LoadTest
@@ -70,8 +79,7 @@ func (l *ledger) throughput() {
 	mean, hasMean := value(t.Output.Of("avg"))
 	near := func(name string, v float64) float64 { return l.share(name, v) }
 	if hasSeconds && seconds > 0 {
-		const apart = 0.02 // seconds: the ends of a run that a tool takes for its several rates
-		d := near("duration", seconds) + slack + apart/seconds
+		d := near("duration", seconds) + slack + endsOf(t.Tool)/seconds
 		if t.Done != nil && hasRate {
 			l.same(&l.rates, "requests by the duration and requests/s", rate, float64(*t.Done)/seconds, near("requests/s", rate)+d)
 		}
@@ -181,10 +189,29 @@ func (l *ledger) spread(what string, s fabric.LoadSpread, printed float64) {
 	if mean < low-room || bounded && mean > high+room {
 		l.wrong = append(l.wrong, fmt.Sprintf("%s: a mean of %s cannot be with %s of %s", what, digits(mean), all[len(all)/2].name, digits(all[len(all)/2].value)))
 	}
+	l.ends(what, s, mean, printed)
+	if p50 := s.Of("p50"); p50 != nil && mean > farApart**p50+printed {
+		l.open = append(l.open, fmt.Sprintf("%s: the mean of %s is more than %d times the median of %s: a few requests make it, or one of the two is wrong", what, digits(mean), farApart, digits(*p50)))
+	}
 	if std := s.Of("std"); std != nil {
 		if p50 := s.Of("p50"); p50 != nil && math.Abs(mean-*p50) > *std*(1+slack)+printed { // mean and median are at most a deviation apart
 			l.wrong = append(l.wrong, fmt.Sprintf("%s: mean %s and median %s are farther apart than the deviation %s", what, digits(mean), digits(*p50), digits(*std)))
 		}
+	}
+}
+
+// farApart is how many times the median a mean may be before it needs a look at the requests themselves.
+const farApart = 10
+
+// ends checks the mean against the smallest and the largest value of so many: one request has each.
+func (l *ledger) ends(what string, s fabric.LoadSpread, mean, printed float64) {
+	low, high := s.Of("min"), s.Of("max")
+	if low == nil || high == nil || l.t.Done == nil || *l.t.Done < 2 {
+		return
+	}
+	n := float64(*l.t.Done)
+	if most, least := *high-(*high-*low)/n, *low+(*high-*low)/n; mean > most+printed || mean < least-printed {
+		l.wrong = append(l.wrong, fmt.Sprintf("%s: a mean of %s cannot be over %.0f requests from %s to %s", what, digits(mean), n, digits(*low), digits(*high)))
 	}
 }
 
@@ -217,6 +244,13 @@ func (l *ledger) parts() {
 				l.wrong = append(l.wrong, fmt.Sprintf("%s: %s of %s s is longer than the run of %s s", of.what, stat, digits(v/1e3), digits(*d)))
 				break
 			}
+		}
+	}
+	for _, stat := range []string{"min", "p50", "p75", "p90", "p95", "p99", "max"} { // of each request, and so of each rank of them
+		first, whole := t.TTFT.Of(stat), t.Latency.Of(stat)
+		if first != nil && whole != nil && *first > *whole+2*l.t.Half["latency"] {
+			l.wrong = append(l.wrong, fmt.Sprintf("%s of the time to the first token is %s ms, of a whole request %s ms", stat, digits(*first), digits(*whole)))
+			return
 		}
 	}
 	per, spread := t.TPOT.Of("avg"), t.TPOT
@@ -253,6 +287,16 @@ func (l *ledger) perUser() {
 	itl, hasITL := value(t.ITL.Of("avg"))
 	if !hasRate || !hasITL || itl <= 0 {
 		return
+	}
+	for _, end := range [][2]string{{"min", "max"}, {"max", "min"}} { // the fastest user has the shortest time
+		a, b := t.PerUser.Of(end[0]), t.ITL.Of(end[1])
+		if a == nil || b == nil || *a <= 0 || *b <= 0 {
+			continue
+		}
+		if room := l.share("itl", *b) + l.share("per user", *a) + slack; math.Abs(*a**b/1e3-1) > room {
+			l.wrong = append(l.wrong, fmt.Sprintf("%s of the tokens/s of a user is %s, and %s between tokens %s ms", end[0], digits(*a), end[1], digits(*b)))
+			return
+		}
 	}
 	product := rate * itl / 1e3
 	room := l.share("itl", itl) + l.share("per user", rate) + 2*slack
@@ -308,9 +352,9 @@ func (l *ledger) little() {
 	switch {
 	case inFlight > most*(1+room):
 		l.wrong = append(l.wrong, text)
-	case inFlight < tooFew*most && most >= 1 && (t.Concurrency != nil || most >= 1/tooFew):
+	case inFlight < tooFew*most && t.Concurrency != nil:
 		l.wrong = append(l.wrong, text)
-	case t.Concurrency != nil && inFlight < few*most:
+	case t.Concurrency != nil && inFlight < few*most, inFlight < tooFew*most && most >= 1/tooFew:
 		l.open = append(l.open, text+": the load was not kept")
 	default:
 		l.times++

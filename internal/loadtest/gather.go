@@ -91,7 +91,10 @@ func formRank(name string) int {
 
 // join adds another export of the same run: what the first does not say, and an objection where they differ.
 func join(t *fabric.LoadTest, other fabric.LoadTest) {
-	const share = 0.03 // of a rate: the exports take the ends of a run a little differently
+	share := 2 * slack // of a rate
+	if t.DurationS != nil && *t.DurationS > 0 {
+		share += endsOf(t.Tool) / *t.DurationS
+	}
 	check := func(what string, a, b *float64, room float64) {
 		if a != nil && b != nil && math.Abs(*a-*b) > room*math.Max(math.Abs(*a), math.Abs(*b))+0.02 {
 			t.Unread = append(t.Unread, fabric.Unread{Text: path.Base(other.File), Reason: fmt.Sprintf("%s is %s, in %s %s: the files are of different runs", what, digits(*b), path.Base(t.File), digits(*a))})

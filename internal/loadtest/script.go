@@ -67,11 +67,12 @@ func Script(r Run) (fabric.Artifact, error) {
 	p("END")
 	p("")
 	p("# name of the workload, tokens of a prompt, tokens of an answer, concurrency, requests, requests before")
+	p("failed=0")
 	p("while read -r name input output concurrency requests warmup; do")
 	p(`    export INPUT="$input" OUTPUT="$output" CONCURRENCY="$concurrency" REQUESTS="$requests" WARMUP="$warmup"`)
 	p(`    export RESULTS="$results/$name-concurrency$concurrency"`)
 	p(`    [ -s "$RESULTS/profile_export_aiperf.json" ] && continue`)
-	p(`    aiperf profile --config "$results/aiperf.yaml" --ui none </dev/null || echo "$name at $concurrency: aiperf failed" >&2`)
+	p(`    aiperf profile --config "$results/aiperf.yaml" --ui none </dev/null || { echo "$name at $concurrency: aiperf failed" >&2; failed=1; }`)
 	p("done <<'END'")
 	for _, w := range r.Workloads {
 		for _, c := range r.Concurrencies {
@@ -79,6 +80,7 @@ func Script(r Run) (fabric.Artifact, error) {
 		}
 	}
 	p("END")
+	p(`exit "$failed"`)
 	return fabric.Artifact{Path: "load.sh", Mode: 0o755, Content: []byte(b.String())}, nil
 }
 
@@ -159,8 +161,12 @@ benchmark:
     type: synthetic
     entries: ${REQUESTS}
     prompts:
-      isl: {mean: ${INPUT}, stddev: 0}
-      osl: {mean: ${OUTPUT}, stddev: 0}
+      isl:
+        mean: ${INPUT}
+        stddev: 0
+      osl:
+        mean: ${OUTPUT}
+        stddev: 0
   warmup:
     type: concurrency
     requests: ${WARMUP}

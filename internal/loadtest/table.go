@@ -97,7 +97,8 @@ func border(line string) (is, last bool) {
 	if trimmed == "" || strings.Trim(trimmed, "┏┓┗┛┡┩┣┫╇╈╋┳┻━─└┘├┤┴┬┼╰╯╭╮+-=|:═╔╗╚╝╠╣╦╩╬") != "" {
 		return false, false
 	}
-	return true, strings.ContainsAny(trimmed, "└╰┗╚") || strings.HasPrefix(trimmed, "+")
+	whole := strings.HasSuffix(trimmed, "┘") || strings.HasSuffix(trimmed, "╯") || strings.HasSuffix(trimmed, "┛") || strings.HasSuffix(trimmed, "╝")
+	return true, whole && strings.ContainsAny(trimmed, "└╰┗╚") || strings.HasPrefix(trimmed, "+") && strings.HasSuffix(trimmed, "+")
 }
 
 // numbersAtEnd parts a row without bars: its name, then its numbers.
@@ -152,7 +153,10 @@ func (t *table) body(lines []string, from int) int {
 			continue
 		}
 		parts, framed := cells(lines[i])
-		if !framed && !t.framed {
+		if unit := strings.TrimSpace(lines[i]); !framed && !t.framed && strings.HasPrefix(unit, "(") && len(t.rows) > 0 {
+			unit, _, _ = strings.Cut(unit, ")")
+			parts = []string{unit + ")"} // the end of the name above
+		} else if !framed && !t.framed {
 			if row := numbersAtEnd(lines[i]); row != nil {
 				parts = row
 			}
