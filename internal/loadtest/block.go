@@ -52,9 +52,7 @@ func (b *block) closing(line string) bool {
 }
 
 // blockSpread parts "P99 TTFT (ms)" into its statistic and what it is of.
-func blockSpread() *regexp.Regexp {
-	return regexp.MustCompile(`^(Mean|Median|Max|Std|P\d+(?:\.\d+)?) (TTFT|TPOT|ITL|E2E Latency|E2EL)$`)
-}
+var blockSpread = regexp.MustCompile(`^(Mean|Median|Max|Std|P\d+(?:\.\d+)?) (TTFT|TPOT|ITL|E2E Latency|E2EL)$`)
 
 // read takes one line: a name, a colon, and a value.
 func (b *block) read(line int, text string) {
@@ -71,7 +69,7 @@ func (b *block) read(line int, text string) {
 	if unit == "retokenized" || b.words(plain, fields) {
 		return
 	}
-	m := blockSpread().FindStringSubmatch(plain)
+	m := blockSpread.FindStringSubmatch(plain)
 	into, wanted := blockNumber(&b.t, plain)
 	count, isCount := blockCount(&b.t, plain, &b.most)
 	if m == nil && !isCount && into.to == nil {

@@ -16,11 +16,22 @@ type command struct {
 	flags map[string][]string
 }
 
+var (
+	assignment = regexp.MustCompile(`^\s*(?:export\s+)?([A-Za-z_][A-Za-z0-9_]*)=("[^"]*"|'[^']*'|[^\s;]*)\s*$`)
+	variable   = regexp.MustCompile(`\$\{?([A-Za-z_][A-Za-z0-9_]*)\}?`)
+	argument   = regexp.MustCompile(`(\w+)=('[^']*'|[^,)]*)`) // of a Namespace that Python prints
+	word       = regexp.MustCompile(`(?:'[^']*'|"[^"]*"|[^\s'"])+`)
+
+	callAIPerf = regexp.MustCompile(`\baiperf profile\b`)
+	callGenAI  = regexp.MustCompile(`\bgenai-perf (?:profile\b|-m\b|--)`)
+	callVLLM   = regexp.MustCompile(`\bvllm bench serve\b|\bbenchmark_serving\.py\b|^\s*Namespace\(.*\bnum_prompts=`)
+	callSGLang = regexp.MustCompile(`\bsglang\.bench_serving\b|\bbenchmark_args=Namespace\(`)
+)
+
 // findCommands returns the calls of load generators in a text, with the variables of its shell put in where they are set.
 func findCommands(lines []string) []command {
 	var all []command
 	set := map[string]string{}
-	assignment := regexp.MustCompile(`^\s*(?:export\s+)?([A-Za-z_][A-Za-z0-9_]*)=("[^"]*"|'[^']*'|[^\s;]*)\s*$`)
 	for i := 0; i < len(lines); i++ {
 		if m := assignment.FindStringSubmatch(lines[i]); m != nil {
 			set[m[1]] = strings.Trim(m[2], `"'`)
@@ -47,21 +58,25 @@ func findCommands(lines []string) []command {
 
 // toolOf is the load generator that a line calls, or whose arguments it prints.
 func toolOf(line string) string {
-	for _, one := range []struct{ pattern, tool string }{
-		{`\baiperf profile\b`, toolAIPerf}, {`\bgenai-perf (?:profile\b|-m\b|--)`, toolGenAI}, {`\bvllm bench serve\b`, toolVLLM},
-		{`\bbenchmark_serving\.py\b`, toolVLLM}, {`\bsglang\.bench_serving\b`, toolSGLang},
-		{`\bbenchmark_args=Namespace\(`, toolSGLang}, {`^\s*Namespace\(.*\bnum_prompts=`, toolVLLM},
-	} {
-		if regexp.MustCompile(one.pattern).MatchString(line) {
-			return one.tool
-		}
+	if !strings.Contains(line, "perf") && !strings.Contains(line, "vllm") && !strings.Contains(line, "bench") && !strings.Contains(line, "Namespace(") {
+		return ""
+	}
+	switch {
+	case callAIPerf.MatchString(line):
+		return toolAIPerf
+	case callGenAI.MatchString(line):
+		return toolGenAI
+	case callSGLang.MatchString(line):
+		return toolSGLang
+	case callVLLM.MatchString(line):
+		return toolVLLM
 	}
 	return ""
 }
 
 // expand puts the variables in that are set; another stays as it is, and is then no number.
 func expand(text string, set map[string]string) string {
-	return regexp.MustCompile(`\$\{?([A-Za-z_][A-Za-z0-9_]*)\}?`).ReplaceAllStringFunc(text, func(v string) string {
+	return variable.ReplaceAllStringFunc(text, func(v string) string {
 		if value, ok := set[strings.Trim(v, "${}")]; ok {
 			return value
 		}
@@ -73,7 +88,7 @@ func expand(text string, set map[string]string) string {
 func words(text string) []string {
 	if _, list, found := strings.Cut(text, "Namespace("); found {
 		var out []string
-		for _, m := range regexp.MustCompile(`(\w+)=('[^']*'|[^,)]*)`).FindAllStringSubmatch(list, -1) {
+		for _, m := range argument.FindAllStringSubmatch(list, -1) {
 			if value := strings.Trim(m[2], "'"); value != "None" && value != "False" {
 				out = append(out, "--"+strings.ReplaceAll(m[1], "_", "-"), value)
 			}
@@ -81,7 +96,7 @@ func words(text string) []string {
 		return out
 	}
 	var out []string
-	for _, m := range regexp.MustCompile(`(?:'[^']*'|"[^"]*"|[^\s'"])+`).FindAllString(text, -1) {
+	for _, m := range word.FindAllString(text, -1) {
 		out = append(out, strings.NewReplacer(`'`, "", `"`, "").Replace(m))
 	}
 	return out

@@ -209,8 +209,9 @@ func (l *ledger) ends(what string, s fabric.LoadSpread, mean, printed float64) {
 	if low == nil || high == nil || l.t.Done == nil || *l.t.Done < 2 {
 		return
 	}
+	const exact = 1e-6 // of sums of floating-point numbers
 	n := float64(*l.t.Done)
-	if most, least := *high-(*high-*low)/n, *low+(*high-*low)/n; mean > most+printed || mean < least-printed {
+	if most, least := *high-(*high-*low)/n, *low+(*high-*low)/n; mean > most+printed+exact*mean || mean < least-printed-exact*mean {
 		l.wrong = append(l.wrong, fmt.Sprintf("%s: a mean of %s cannot be over %.0f requests from %s to %s", what, digits(mean), n, digits(*low), digits(*high)))
 	}
 }

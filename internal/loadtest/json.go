@@ -21,16 +21,15 @@ func readJSON(name string, text []byte) (tests []fabric.LoadTest, unread []fabri
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.UseNumber()
 	var records recordSet
-	line := 0
+	line := func() int { return 1 + bytes.Count(text[:min(int(d.InputOffset()), len(text))], []byte("\n")) }
 	for {
 		var v any
 		err := d.Decode(&v)
 		if errors.Is(err, io.EOF) {
 			break
 		}
-		line = 1 + bytes.Count(text[:min(int(d.InputOffset()), len(text))], []byte("\n"))
 		if err != nil {
-			unread = append(unread, fabric.Unread{Line: line, Reason: "is not JSON: " + err.Error()})
+			unread = append(unread, fabric.Unread{Line: line(), Reason: "is not JSON: " + err.Error()})
 			break
 		}
 		all, isList := v.([]any)
@@ -39,12 +38,16 @@ func readJSON(name string, text []byte) (tests []fabric.LoadTest, unread []fabri
 		}
 		for _, one := range all {
 			o, isObject := one.(map[string]any)
+			if isObject && records.add(o) {
+				continue
+			}
+			const most = 20 // of a file of something else
 			switch t, why := testOfObject(name, o); {
-			case isObject && records.add(o):
+			case len(unread) >= most:
 			case !isObject:
-				unread = append(unread, fabric.Unread{Line: line, Reason: "a JSON value that is no object"})
+				unread = append(unread, fabric.Unread{Line: line(), Reason: "a JSON value that is no object"})
 			case why != "":
-				unread = append(unread, fabric.Unread{Line: line, Reason: why})
+				unread = append(unread, fabric.Unread{Line: line(), Reason: why})
 			default:
 				tests = append(tests, t)
 			}
@@ -167,7 +170,7 @@ func profile(name string, o object) fabric.LoadTest {
 	if config != nil {
 		configured(&t, config)
 	}
-	if list, ok := o.get("error_summary").([]any); ok && t.Failed == nil {
+	if list, ok := o.get("error_summary").([]any); ok {
 		failed := int64(0)
 		for _, one := range list {
 			e, _ := one.(map[string]any)
@@ -177,7 +180,9 @@ func profile(name string, o object) fabric.LoadTest {
 				t.Unread = append(t.Unread, fabric.Unread{Text: "error_summary", Reason: "an entry without its count"})
 			}
 		}
-		t.Failed = &failed
+		if t.Failed == nil || *t.Failed < failed {
+			t.Failed = &failed
+		}
 	}
 	switch {
 	case o.get("was_cancelled") == true:

@@ -92,9 +92,14 @@ func runsOf(tables []table) (tests []fabric.LoadTest) {
 	return tests
 }
 
+var (
+	colour     = regexp.MustCompile("\x1b\\[[0-9;?]*[A-Za-z]")
+	loadFolder = regexp.MustCompile(`(?:^|[-_])(concurrency|request_rate)_?(\d+(?:\.\d+)?)$`)
+)
+
 // splitLines parts a text; colours and carriage returns of a terminal are dropped.
 func splitLines(text string) []string {
-	text = regexp.MustCompile("\x1b\\[[0-9;?]*[A-Za-z]").ReplaceAllString(text, "")
+	text = colour.ReplaceAllString(text, "")
 	lines := strings.Split(text, "\n")
 	for i, l := range lines {
 		l = strings.TrimRight(l, "\r")
@@ -169,7 +174,7 @@ func fromPath(t *fabric.LoadTest, name string) {
 	}
 	folders := strings.Split(strings.ReplaceAll(name, `\`, "/"), "/")
 	for _, f := range slices.Backward(folders[:len(folders)-1]) {
-		if m := regexp.MustCompile(`(?:^|[-_])(concurrency|request_rate)_?(\d+(?:\.\d+)?)$`).FindStringSubmatch(f); m != nil {
+		if m := loadFolder.FindStringSubmatch(f); m != nil {
 			n, ok := parseNumber(m[2])
 			switch {
 			case !ok:

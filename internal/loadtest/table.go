@@ -71,6 +71,9 @@ func barLength(text string) int {
 // header reads the line that names the columns. Where its words do not part as the numbers below do (a scan, a paste),
 // only their order is kept.
 func header(line string) (stats []string, framed, ok bool) {
+	if lower := strings.ToLower(line[:min(len(line), 1000)]); !strings.Contains(lower, "statistic") && !strings.Contains(lower, "metric") {
+		return nil, false, false
+	}
 	parts, framed := cells(line)
 	if len(parts) == 0 {
 		parts = strings.Fields(line)
@@ -103,16 +106,14 @@ func border(line string) (is, last bool) {
 
 // numbersAtEnd parts a row without bars: its name, then its numbers.
 func numbersAtEnd(line string) []string {
-	m := rowAtEnd().FindStringSubmatch(strings.TrimSpace(line))
+	m := rowAtEnd.FindStringSubmatch(strings.TrimSpace(line))
 	if m == nil {
 		return nil
 	}
 	return append([]string{m[1]}, strings.Fields(m[2])...)
 }
 
-func rowAtEnd() *regexp.Regexp {
-	return regexp.MustCompile(`^([A-Za-z].*?)\s+((?:-?[\d.,]+|N/A)(?:\s+(?:-?[\d.,]+|N/A))*)$`)
-}
+var rowAtEnd = regexp.MustCompile(`^([A-Za-z].*?)\s+((?:-?[\d.,]+|N/A)(?:\s+(?:-?[\d.,]+|N/A))*)$`)
 
 // findTables returns the tables of a text whose lines are given.
 func findTables(lines []string) []table {
