@@ -25,7 +25,7 @@ type loadOptions struct {
 	model       string
 	requests    int64
 	answer      int64
-	concurrency []int
+	concurrency loads
 	gpus        int
 	ttft        time.Duration
 	stat        string
@@ -79,7 +79,7 @@ func (o *loadOptions) flags(c *cobra.Command) {
 	f.StringVar(&o.model, "model", "", "served name that is expected, or with --print is asked")
 	f.Int64Var(&o.requests, "requests", 0, "requests that each run was to send, where its text does not say it")
 	f.Int64Var(&o.answer, "answer-tokens", 0, "tokens that each answer was to have, where its text does not say it")
-	f.IntSliceVar(&o.concurrency, "concurrency", nil, "requests kept in flight, where the text does not say it; with --print a list")
+	f.Var(&o.concurrency, "concurrency", "requests kept in flight, where the text does not say it; with --print a list")
 	f.IntVar(&o.gpus, "gpus", 0, "GPUs that serve, for tokens/s per GPU")
 	f.DurationVar(&o.ttft, "ttft", 0, "most that the time to the first token may be, such as 500ms")
 	f.StringVar(&o.stat, "stat", "avg", "statistic of that time: avg, p50, p90, p95, p99")

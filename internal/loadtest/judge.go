@@ -2,6 +2,7 @@ package loadtest
 
 import (
 	"fmt"
+	"math"
 	"strings"
 
 	"railwright.dev/railwright/internal/fabric"
@@ -212,8 +213,21 @@ func queued(t fabric.LoadTest) fabric.LoadFinding {
 		sending = float64(*t.Done) / *t.RatePerS
 		asked = digits(*t.RatePerS) + " requests/s were asked for"
 	}
-	// without any wait for its first token the last request would have ended then
-	if least := sending + decode; *t.DurationS > 1.1*least+1 {
+	// without any wait for its first token the last request would have ended then; arrivals by chance end so much later
+	least := sending + decode
+	if t.RatePerS != nil {
+		least += 3 * math.Sqrt(float64(*t.Done)) / *t.RatePerS
+	}
+	excess := *t.DurationS - 1.1*least
+	const seen = 0.1 // of what a queue lasts too long, each request waits half on average
+	ttft := t.TTFT.Of("avg")
+	switch {
+	case excess <= 1:
+	case ttft == nil:
+		return finding(id, fabric.Unknown, "the run took %s s, and would have taken %s s without a queue; the time to the first token is not in the text", digits(*t.DurationS), digits(least))
+	case *ttft/1e3 < seen*excess:
+		return finding(id, fabric.Unknown, "%s, %s/s were measured, and the time to the first token shows no queue: the load was not sent as asked", asked, digits(float64(*t.Done) / *t.DurationS))
+	default:
 		served := float64(*t.Done) / *t.DurationS
 		f := finding(id, fabric.Fail, "%s, %s/s were served: the run took %s s, and would have taken %s s had no request waited for its first token. The time to the first token is mostly that of a queue", asked, digits(served), digits(*t.DurationS), digits(least))
 		f.Next = "measure at a fixed concurrency, or at a lower rate, to learn the time to the first token"
