@@ -35,6 +35,7 @@ type LoadTest struct {
 	InputTokensS  *float64 `json:"input_tokens_s,omitempty"`
 	OutputTokensS *float64 `json:"output_tokens_s,omitempty"`
 	TotalTokensS  *float64 `json:"total_tokens_s,omitempty"`
+	Retokenized   *float64 `json:"retokenized,omitempty"`  // tokens of the texts of the answers, counted by the client
 	InputTokens   *float64 `json:"input_tokens,omitempty"` // of all requests
 	OutputTokens  *float64 `json:"output_tokens,omitempty"`
 	InFlight      *float64 `json:"in_flight,omitempty"` // on average, as the tool prints it
@@ -128,10 +129,17 @@ type LoadReport struct {
 	Unread   []Unread     `json:"unread,omitempty"` // files and texts of which nothing was read
 }
 
+// Closed says that a test kept a number of requests in flight. Where it has a rate too, that number is only a bound, unless
+// the rate was not served: then the bound was the load.
+func (t LoadTest) Closed() bool {
+	const served = 0.9
+	return t.Concurrency != nil && (t.RatePerS == nil || t.RequestsS == nil || *t.RequestsS < served**t.RatePerS)
+}
+
 // Load says the load of a test: its concurrency, its rate, or that it is unknown.
 func (t LoadTest) Load() string {
 	switch {
-	case t.Concurrency != nil:
+	case t.Closed():
 		return strconv.Itoa(*t.Concurrency)
 	case t.RatePerS != nil:
 		return strconv.FormatFloat(*t.RatePerS, 'f', -1, 64) + "/s"

@@ -23,7 +23,7 @@ func bench(o object) fabric.LoadTest {
 		{"duration", "duration", &t.DurationS}, {"request_throughput", "requests/s", &t.RequestsS}, {"request_goodput", "goodput", &t.GoodputS},
 		{"output_throughput", "output tokens/s", &t.OutputTokensS}, {"total_token_throughput", "total tokens/s", &t.TotalTokensS},
 		{"total_throughput", "total tokens/s", &t.TotalTokensS}, {"input_throughput", "input tokens/s", &t.InputTokensS},
-		{"total_input_tokens", "input tokens", &t.InputTokens}, {"total_output_tokens", "output tokens", &t.OutputTokens},
+		{"total_output_tokens_retokenized", "retokenized", &t.Retokenized}, {"total_input_tokens", "input tokens", &t.InputTokens}, {"total_output_tokens", "output tokens", &t.OutputTokens},
 		{"concurrency", "in flight", &t.InFlight}, {"max_concurrent_requests", "peak", &t.PeakInFlight},
 	} {
 		v, has := o[one.key]
@@ -47,9 +47,10 @@ func bench(o object) fabric.LoadTest {
 	if c := o.count("max_concurrency"); c != nil && *c > 0 && *c < 1<<31 {
 		v := int(*c)
 		t.Concurrency = &v
-	} else if rate := o.float("request_rate"); rate != nil && *rate > 0 {
+	}
+	if rate := o.float("request_rate"); rate != nil && *rate > 0 {
 		t.RatePerS = rate
-	} else if o.text("request_rate") == "inf" {
+	} else if o.text("request_rate") == "inf" && t.Concurrency == nil {
 		t.AllAtOnce = true
 	}
 	if ratio := o.float("random_range_ratio"); ratio != nil && *ratio == 1 && strings.HasPrefix(o.text("dataset_name"), "random") {

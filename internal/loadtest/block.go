@@ -66,7 +66,13 @@ func (b *block) read(line int, text string) {
 	unread := func(reason string) {
 		b.t.Unread = append(b.t.Unread, fabric.Unread{Line: line, Text: name, Reason: reason})
 	}
-	if unit == "retokenized" || b.words(plain, fields) {
+	if unit == "retokenized" {
+		if n, ok := parseNumber(fields[0]); ok {
+			keep(&b.t, "retokenized", &b.t.Retokenized, n)
+		}
+		return
+	}
+	if b.words(plain, fields) {
 		return
 	}
 	m := blockSpread.FindStringSubmatch(plain)
@@ -227,10 +233,11 @@ func (b *block) end() fabric.LoadTest {
 func (b *block) load() {
 	rate, rated := parseNumber(b.rate)
 	bound, bounded := parseNumber(b.bound)
-	switch {
-	case bounded && bound.value >= 1:
+	if bounded && bound.value >= 1 && bound.value < 1<<31 {
 		c := int(bound.value)
 		b.t.Concurrency = &c
+	}
+	switch {
 	case rated && rate.value > 0:
 		b.t.RatePerS = &rate.value
 	case b.rate == "inf" && b.bound == "not set":

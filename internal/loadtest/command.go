@@ -158,7 +158,7 @@ func (c command) into(t *fabric.LoadTest) {
 		v := int(*n)
 		t.Concurrency = &v
 	}
-	if v := c.number("request-rate"); v != nil && t.RatePerS == nil && *v > 0 && t.Tool != toolSGLang {
+	if v := c.number("request-rate"); v != nil && t.RatePerS == nil && *v > 0 {
 		t.RatePerS = v
 	}
 	t.Asked = either(t.Asked, c.count("request-count", "num-requests", "num-prompts", "num-prompt"))

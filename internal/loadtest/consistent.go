@@ -326,6 +326,13 @@ func (l *ledger) little() {
 		if !known || ttft == nil {
 			return
 		}
+		if per := either(l.t.TPOT.Of("p50"), l.t.ITL.Of("p50")); per != nil {
+			mean := either(l.t.TPOT.Of("avg"), l.t.ITL.Of("avg"))
+			const skewed = 0.2
+			if math.Abs(*mean-*per) > skewed**mean {
+				return // a mean of so uneven times says little of the time of a request
+			}
+		}
 		v := *ttft + 1e3*decode
 		latency, exact = &v, false
 	}
@@ -339,7 +346,7 @@ func (l *ledger) little() {
 	}
 	most, what := 0.0, ""
 	switch {
-	case t.Concurrency != nil:
+	case t.Closed():
 		most, what = float64(*t.Concurrency), "a concurrency of "+strconv.Itoa(*t.Concurrency)
 	case t.PeakInFlight != nil:
 		most, what = *t.PeakInFlight, "a peak of "+digits(*t.PeakInFlight)
@@ -353,9 +360,9 @@ func (l *ledger) little() {
 	switch {
 	case inFlight > most*(1+room):
 		l.wrong = append(l.wrong, text)
-	case inFlight < tooFew*most && t.Concurrency != nil:
+	case inFlight < tooFew*most && t.Closed():
 		l.wrong = append(l.wrong, text)
-	case t.Concurrency != nil && inFlight < few*most, inFlight < tooFew*most && most >= 1/tooFew:
+	case t.Closed() && inFlight < few*most, inFlight < tooFew*most && most >= 1/tooFew:
 		l.open = append(l.open, text+": the load was not kept")
 	default:
 		l.times++

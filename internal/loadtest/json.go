@@ -214,7 +214,7 @@ func configured(t *fabric.LoadTest, c object) {
 	load(c.count("loadgen", "concurrency"))
 	load(c.count("perf_analyzer", "stimulus", "concurrency"))
 	load(c.count("concurrency"))
-	if t.Concurrency == nil {
+	if t.RatePerS == nil {
 		t.RatePerS = either(either(c.float("loadgen", "request_rate"), c.float("perf_analyzer", "stimulus", "request_rate")), c.float("request_rate"))
 	}
 	t.Asked = either(t.Asked, either(c.count("loadgen", "request_count"), c.count("request_count")))
@@ -262,7 +262,7 @@ func phase(t *fabric.LoadTest, p object, load func(*int64)) {
 	}
 	load(p.count("concurrency"))
 	t.Asked = either(t.Asked, p.count("requests"))
-	if t.Concurrency == nil {
+	if t.RatePerS == nil {
 		t.RatePerS = either(t.RatePerS, either(p.float("rate"), p.float("request_rate")))
 	}
 }

@@ -142,6 +142,10 @@ const (
 	mostOfAsked  = 1.10
 )
 
+// textOfTokens is the least share of the counted tokens that the texts of answers have: tokenizers differ by some, and
+// tokens after the end of an answer have no text.
+const textOfTokens = 0.8
+
 // answers says whether the answers have the length that was asked for: shorter ones are another workload.
 func answers(t fabric.LoadTest) fabric.LoadFinding {
 	const id, next = "length", "ask for it: --extra-inputs ignore_eos:true and min_tokens:N with AIPerf, --ignore-eos with vllm bench serve"
@@ -160,6 +164,8 @@ func answers(t fabric.LoadTest) fabric.LoadFinding {
 		return short(fmt.Sprintf("answers have %s tokens on average, %s were asked for: they ended early", digits(*mean), digits(*t.OutputAsked)))
 	case t.OutputAsked != nil && *mean > mostOfAsked**t.OutputAsked:
 		return finding(id, fabric.Fail, "answers have %s tokens on average, %s were asked for", digits(*mean), digits(*t.OutputAsked))
+	case t.Retokenized != nil && t.OutputTokens != nil && *t.Retokenized < textOfTokens**t.OutputTokens:
+		return finding(id, fabric.Unknown, "%s tokens are counted, the texts of the answers have %s: the count may be what was asked for, not what came", digits(*t.OutputTokens), digits(*t.Retokenized))
 	case t.OutputAsked != nil:
 		return finding(id, fabric.Pass, "answers have %s tokens on average, %s were asked for", digits(*mean), digits(*t.OutputAsked))
 	case t.LengthOff.Of("avg") != nil && t.LengthOff["avg"] < -100*(1-leastOfAsked):
@@ -195,7 +201,7 @@ func evenly(t fabric.LoadTest, mean float64) bool {
 // queue, which grows as long as the run lasts.
 func queued(t fabric.LoadTest) fabric.LoadFinding {
 	const id = "saturated"
-	if t.Concurrency != nil {
+	if t.Closed() {
 		return finding(id, fabric.NotApplicable, "at a fixed concurrency a single load does not show it: give results of several")
 	}
 	if t.RatePerS == nil && !t.AllAtOnce {
@@ -309,9 +315,9 @@ func enough(t fabric.LoadTest) fabric.LoadFinding {
 	switch {
 	case t.Done == nil:
 		return remark(id, fabric.Unknown, "the number of requests is not in the text")
-	case t.Concurrency != nil && *t.Done < int64(*t.Concurrency):
+	case t.Closed() && *t.Done < int64(*t.Concurrency):
 		return finding(id, fabric.Fail, "%d requests cannot keep %d in flight: the load was never reached", *t.Done, *t.Concurrency)
-	case t.Concurrency != nil && *t.Done < 2*int64(*t.Concurrency):
+	case t.Closed() && *t.Done < 2*int64(*t.Concurrency):
 		return finding(id, fabric.Unknown, "%d requests for a concurrency of %d: all of the run is its beginning and its end", *t.Done, *t.Concurrency)
 	case *t.Done < least:
 		return remark(id, fabric.Unknown, "p99 of %d requests is nearly the slowest of them", *t.Done)

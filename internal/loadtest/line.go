@@ -70,7 +70,7 @@ func nameOf(in, out float64, known []Workload) string {
 // order is the load of a point as a number.
 func order(t fabric.LoadTest) float64 {
 	switch {
-	case t.Concurrency != nil:
+	case t.Closed():
 		return float64(*t.Concurrency)
 	case t.RatePerS != nil:
 		return *t.RatePerS
