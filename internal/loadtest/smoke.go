@@ -161,6 +161,8 @@ func refused(id string, a Answer, model string) (f fabric.LoadFinding, bad bool)
 	case a.Status == http.StatusUnauthorized || a.Status == http.StatusForbidden:
 		f = finding(id, fabric.Fail, "status %d: the server wants a token%s", a.Status, said)
 		f.Next = "put it into a variable and name that: --token-env NAME"
+	case a.Status >= 300 && a.Status < 400:
+		f = finding(id, fabric.Fail, "status %d: the address leads elsewhere, and is not followed: a token would go there too", a.Status)
 	case isPage:
 		f = finding(id, fabric.Fail, "status %d with an HTML page: this is not the API, but a proxy or a page for people", a.Status)
 		f.Next = "give the address that the engine listens on, without a path"
@@ -174,8 +176,6 @@ func refused(id string, a Answer, model string) (f fabric.LoadFinding, bad bool)
 	case a.Status == http.StatusServiceUnavailable || a.Status == http.StatusBadGateway || a.Status == http.StatusGatewayTimeout:
 		f = finding(id, fabric.Fail, "status %d%s: the server behind the address is not ready", a.Status, said)
 		f.Next = "follow its launch: railwright serve watch"
-	case a.Status >= 300 && a.Status < 400:
-		f = finding(id, fabric.Fail, "status %d: the address leads elsewhere, and is not followed: a token would go there too", a.Status)
 	case a.Status < 200 || a.Status > 299:
 		f = finding(id, fabric.Fail, "status %d%s", a.Status, said)
 	case len(bytes.TrimSpace(a.Body)) == 0:

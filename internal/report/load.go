@@ -114,6 +114,13 @@ func loadAnswer(r *fabric.LoadReport) answer {
 	var terms []string
 	for _, c := range r.Choices {
 		text := c.Text
+		if p := c.Point; p != nil {
+			text = "load " + p.Load
+			if c.Replicas > 0 {
+				text += ", " + fabric.Count(c.Replicas, "replica")
+			}
+			text += fmt.Sprintf(" (%s tokens/s, %s)", draw.Rate(p.OutputTokensS), draw.Milliseconds(p.TTFTms))
+		}
 		if len(r.Choices) > 1 && c.Line != "" {
 			text = c.Line + ": " + text
 		}
