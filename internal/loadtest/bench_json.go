@@ -44,6 +44,24 @@ func bench(o object) fabric.LoadTest {
 			*one.to = s
 		}
 	}
+	benchLoad(&t, o)
+	if t.Failed == nil {
+		t.Failed = errorsOf(o)
+	}
+	for _, key := range []string{"duration", "completed", "total_input_tokens", "total_output_tokens", "request_throughput", "output_throughput", "mean_ttft_ms", "median_ttft_ms", "mean_itl_ms", "median_itl_ms"} {
+		if o.number(key) == nil {
+			t.Missing = append(t.Missing, key)
+		}
+	}
+	if t.TotalTokensS == nil {
+		t.Missing = append(t.Missing, "total_token_throughput")
+	}
+	lengths(&t)
+	return t
+}
+
+// benchLoad reads what was asked of a run.
+func benchLoad(t *fabric.LoadTest, o object) {
 	if c := o.count("max_concurrency"); c != nil && *c > 0 && *c < 1<<31 {
 		v := int(*c)
 		t.Concurrency = &v
@@ -59,19 +77,6 @@ func bench(o object) fabric.LoadTest {
 	if name := o.text("dataset_name"); name == "generated-shared-prefix" {
 		t.Shared = "dataset_name " + name
 	}
-	if t.Failed == nil {
-		t.Failed = errorsOf(o)
-	}
-	for _, key := range []string{"duration", "completed", "total_input_tokens", "total_output_tokens", "request_throughput", "output_throughput", "mean_ttft_ms", "median_ttft_ms", "mean_itl_ms", "median_itl_ms"} {
-		if o.number(key) == nil {
-			t.Missing = append(t.Missing, key)
-		}
-	}
-	if t.TotalTokensS == nil {
-		t.Missing = append(t.Missing, "total_token_throughput")
-	}
-	lengths(&t)
-	return t
 }
 
 // benchSpread collects mean_ttft_ms, median_ttft_ms, p99_ttft_ms and the like.

@@ -45,7 +45,7 @@ func findCommands(lines []string) []command {
 		text := lines[i]
 		for ; i+1 < len(lines) && len(text) < 1<<16; i++ {
 			rest, goesOn := strings.CutSuffix(strings.TrimRight(text, " "), `\`)
-			if !goesOn && !(c.own && strings.HasPrefix(strings.TrimSpace(lines[i+1]), "-")) {
+			if !goesOn && (!c.own || !strings.HasPrefix(strings.TrimSpace(lines[i+1]), "-")) {
 				break
 			}
 			text = rest + " " + lines[i+1]

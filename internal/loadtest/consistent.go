@@ -76,8 +76,8 @@ func (l *ledger) throughput() {
 	out, hasOut := value(t.OutputTokensS)
 	rate, hasRate := value(t.RequestsS)
 	seconds, hasSeconds := value(t.DurationS)
-	mean, hasMean := value(t.Output.Of("avg"))
-	near := func(name string, v float64) float64 { return l.share(name, v) }
+	_, hasMean := value(t.Output.Of("avg"))
+	near := l.share
 	if hasSeconds && seconds > 0 {
 		d := near("duration", seconds) + slack + endsOf(t.Tool)/seconds
 		if t.Done != nil && hasRate {
@@ -93,6 +93,18 @@ func (l *ledger) throughput() {
 			l.same(&l.rates, "all tokens by the duration and total tokens/s", all, (*t.InputTokens+*t.OutputTokens)/seconds, near("total tokens/s", all)+d)
 		}
 	}
+	l.products()
+	if !hasMean && hasOut && hasRate && rate > 0 { // the length that both say, for the relations of times
+		l.t.Output = fabric.LoadSpread{"avg": out / rate}
+	}
+}
+
+// products relates rates and totals to the lengths of prompts and answers.
+func (l *ledger) products() {
+	t, near := l.t, l.share
+	out, hasOut := value(t.OutputTokensS)
+	rate, hasRate := value(t.RequestsS)
+	mean, hasMean := value(t.Output.Of("avg"))
 	if hasOut && hasRate && hasMean {
 		l.same(&l.rates, "requests/s by tokens of an answer and output tokens/s", out, rate*mean, near("output tokens/s", out)+near("requests/s", rate)+near("output", mean)+slack)
 	}
@@ -104,9 +116,6 @@ func (l *ledger) throughput() {
 	}
 	if good, ok := value(t.GoodputS); ok && hasRate && good > rate*(1+slack)+l.t.Half["goodput"]+l.t.Half["requests/s"] {
 		l.wrong = append(l.wrong, fmt.Sprintf("goodput of %s/s is above the %s/s that were served", digits(good), digits(rate)))
-	}
-	if !hasMean && hasOut && hasRate && rate > 0 { // the length that both say, for the relations of times
-		l.t.Output = fabric.LoadSpread{"avg": out / rate}
 	}
 }
 
@@ -236,23 +245,8 @@ func (l *ledger) parts() {
 		l.wrong = append(l.wrong, fmt.Sprintf("the first token takes %s ms on average, a whole request %s ms", digits(ttft), digits(latency)))
 		return
 	}
-	for _, of := range []struct {
-		what string
-		s    fabric.LoadSpread
-	}{{"time to first token", t.TTFT}, {"request latency", t.Latency}, {"time between tokens", t.ITL}} {
-		for _, stat := range []string{"avg", "p50", "p99", "max"} {
-			if v, d := of.s[stat], t.DurationS; d != nil && v/1e3 > *d*1.02+l.t.Half["duration"] {
-				l.wrong = append(l.wrong, fmt.Sprintf("%s: %s of %s s is longer than the run of %s s", of.what, stat, digits(v/1e3), digits(*d)))
-				break
-			}
-		}
-	}
-	for _, stat := range []string{"min", "p50", "p75", "p90", "p95", "p99", "max"} { // of each request, and so of each rank of them
-		first, whole := t.TTFT.Of(stat), t.Latency.Of(stat)
-		if first != nil && whole != nil && *first > *whole+2*l.t.Half["latency"] {
-			l.wrong = append(l.wrong, fmt.Sprintf("%s of the time to the first token is %s ms, of a whole request %s ms", stat, digits(*first), digits(*whole)))
-			return
-		}
+	if !l.within() {
+		return
 	}
 	per, spread := t.TPOT.Of("avg"), t.TPOT
 	if per == nil && t.Tool != toolVLLM && t.Tool != toolSGLang { // there it is of each gap, not of each request
@@ -278,6 +272,30 @@ func (l *ledger) parts() {
 		}
 	}
 	l.perUser()
+}
+
+// within checks that no time of a request is longer than the run, and no first token later than the whole answer.
+func (l *ledger) within() bool {
+	t := l.t
+	for _, of := range []struct {
+		what string
+		s    fabric.LoadSpread
+	}{{"time to first token", t.TTFT}, {"request latency", t.Latency}, {"time between tokens", t.ITL}} {
+		for _, stat := range []string{"avg", "p50", "p99", "max"} {
+			if v, d := of.s[stat], t.DurationS; d != nil && v/1e3 > *d*1.02+l.t.Half["duration"] {
+				l.wrong = append(l.wrong, fmt.Sprintf("%s: %s of %s s is longer than the run of %s s", of.what, stat, digits(v/1e3), digits(*d)))
+				break
+			}
+		}
+	}
+	for _, stat := range []string{"min", "p50", "p75", "p90", "p95", "p99", "max"} { // of each request, and so of each rank of them
+		first, whole := t.TTFT.Of(stat), t.Latency.Of(stat)
+		if first != nil && whole != nil && *first > *whole+2*l.t.Half["latency"] {
+			l.wrong = append(l.wrong, fmt.Sprintf("%s of the time to the first token is %s ms, of a whole request %s ms", stat, digits(*first), digits(*whole)))
+			return false
+		}
+	}
+	return true
 }
 
 // perUser relates tokens/s of a user to the time between tokens: each is the inverse of the other for a request, and the

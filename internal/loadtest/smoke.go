@@ -4,11 +4,21 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"net/http"
 	"slices"
 	"strings"
 
 	"railwright.dev/railwright/internal/fabric"
+)
+
+// Statuses of HTTP (RFC 9110, 15) that say what is wrong.
+const (
+	statusUnauthorized   = 401
+	statusForbidden      = 403
+	statusNotFound       = 404
+	statusTooMany        = 429
+	statusBadGateway     = 502
+	statusUnavailable    = 503
+	statusGatewayTimeout = 504
 )
 
 // Answer is what a server sent back.
@@ -28,7 +38,7 @@ type Question struct {
 }
 
 // ModelsQuestion asks which models are served.
-func ModelsQuestion() Question { return Question{Method: http.MethodGet, Path: "/v1/models"} }
+func ModelsQuestion() Question { return Question{Method: "GET", Path: "/v1/models"} }
 
 // SmokeTokens is how long the answer of the smoke test may be: a model that thinks first needs some for its thoughts.
 const SmokeTokens = 256
@@ -42,7 +52,7 @@ func ChatQuestion(model string) Question {
 	if err != nil {
 		body = nil // of texts and numbers: it does not fail
 	}
-	return Question{Method: http.MethodPost, Path: "/v1/chat/completions", Body: body}
+	return Question{Method: "POST", Path: "/v1/chat/completions", Body: body}
 }
 
 // Models reads the answer to ModelsQuestion: the names under which models are served.
@@ -158,7 +168,7 @@ func refused(id string, a Answer, model string) (f fabric.LoadFinding, bad bool)
 		f = finding(id, fabric.Fail, "the answer breaks off: %s", a.Err)
 	case a.Cut:
 		f = finding(id, fabric.Fail, "the answer is far longer than one of this API")
-	case a.Status == http.StatusUnauthorized || a.Status == http.StatusForbidden:
+	case a.Status == statusUnauthorized || a.Status == statusForbidden:
 		f = finding(id, fabric.Fail, "status %d: the server wants a token%s", a.Status, said)
 		f.Next = "put it into a variable and name that: --token-env NAME"
 	case a.Status >= 300 && a.Status < 400:
@@ -166,14 +176,14 @@ func refused(id string, a Answer, model string) (f fabric.LoadFinding, bad bool)
 	case isPage:
 		f = finding(id, fabric.Fail, "status %d with an HTML page: this is not the API, but a proxy or a page for people", a.Status)
 		f.Next = "give the address that the engine listens on, without a path"
-	case a.Status == http.StatusNotFound && model != "" && (said != "" && strings.Contains(strings.ToLower(said), "model")):
+	case a.Status == statusNotFound && model != "" && (said != "" && strings.Contains(strings.ToLower(said), "model")):
 		f = finding(id, fabric.Fail, "status 404%s: the model is served under another name", said)
-	case a.Status == http.StatusNotFound:
+	case a.Status == statusNotFound:
 		f = finding(id, fabric.Fail, "status 404%s: the server does not have this path", said)
 		f.Next = "give the address without /v1; or the server has no OpenAI-compatible API"
-	case a.Status == http.StatusTooManyRequests:
+	case a.Status == statusTooMany:
 		f = finding(id, fabric.Unknown, "status 429%s: the server turns requests away for now", said)
-	case a.Status == http.StatusServiceUnavailable || a.Status == http.StatusBadGateway || a.Status == http.StatusGatewayTimeout:
+	case a.Status == statusUnavailable || a.Status == statusBadGateway || a.Status == statusGatewayTimeout:
 		f = finding(id, fabric.Fail, "status %d%s: the server behind the address is not ready", a.Status, said)
 		f.Next = "follow its launch: railwright serve watch"
 	case a.Status < 200 || a.Status > 299:
