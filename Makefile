@@ -22,9 +22,10 @@ GOLANGCI    := bin/tools/golangci-lint-$(GOLANGCI_VERSION)/golangci-lint
 GOVULNCHECK := bin/tools/govulncheck-$(GOVULNCHECK_VERSION)/govulncheck
 DEADCODE    := bin/tools/deadcode-$(DEADCODE_VERSION)/deadcode
 
+AIPERF_DIR ?= $(HOME)/.cache/railwright/aiperf
 KUBE_BUILD := test/kube/server/build.sh
 
-.PHONY: help build binary man deps up test kube dradriver lint bench accuracy fuzz clean go-version
+.PHONY: help build binary man deps up test kube dradriver aiperf lint bench accuracy fuzz clean go-version
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-6s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -74,6 +75,10 @@ kube: go-version ## the Kubernetes control plane of test/kube: built once, outsi
 dradriver: go-version ## allocated claims, carried out by a DRA driver in network namespaces: built once (2 minutes), then tested
 	@sh test/dradriver/node/build.sh
 	go test -count=1 -v -timeout 10m ./test/dradriver
+
+# Not part of make test: AIPerf is 1.2 GB, and the engine is compiled.
+aiperf: binary ## AIPerf measures a small model on this machine, and its files are read (AIPERF_DIR, 30 minutes the first time)
+	@bash test/aiperf/run.sh "$(AIPERF_DIR)"
 
 lint: go-version $(GOLANGCI) $(GOVULNCHECK) $(DEADCODE) ## gofmt, linters, unreachable code, known vulnerabilities, go.mod
 	@$(GOLANGCI) run ./...

@@ -54,10 +54,11 @@ var allowed = map[string]string{
 	"internal/claims":     "fabric catalog topology",
 
 	// a language model on machines
-	"internal/llm":     "fabric files catalog",
-	"internal/sizing":  "fabric catalog llm",
-	"internal/serving": "fabric catalog llm sizing",
-	"internal/launch":  "fabric",
+	"internal/llm":      "fabric files catalog",
+	"internal/sizing":   "fabric catalog llm",
+	"internal/serving":  "fabric catalog llm sizing",
+	"internal/launch":   "fabric",
+	"internal/loadtest": "fabric",
 
 	// from facts and intent to a plan, and from a plan to systems
 	"internal/esx":      "fabric",

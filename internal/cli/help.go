@@ -77,10 +77,15 @@ func examples(path string) string {
 			"railwright claims -f cluster.yaml", "kubectl get resourceslices -o yaml | railwright claims --claims claims.yaml --slices -",
 			"railwright claims --claims claims.yaml --kubeconfig ~/.kube/config --pods 16", "railwright claims --machine a4-highgpu-8g --print-slices",
 		},
-		"railwright serve": {"railwright serve watch logs/"},
+		"railwright serve": {"railwright serve smoke http://10.0.0.5:8000", "railwright serve watch logs/", "railwright serve load load-results/ --ttft 500ms"},
 		"railwright serve watch": {
 			"railwright serve watch logs/ --model deepseek-r1 --machine hgx-h200", "kubectl logs -f -l leaderworkerset.sigs.k8s.io/name=r1 --prefix | railwright serve watch --follow -",
 			"railwright serve watch r1-0.log r1-0-1.log --follow --timeout 40m",
+		},
+		"railwright serve smoke": {"railwright serve smoke http://10.0.0.5:8000", "railwright serve smoke https://llm.example.com --model deepseek-r1 --token-env LLM_TOKEN"},
+		"railwright serve load": {
+			"railwright serve load load-results/ --ttft 500ms --rate 20", "railwright serve load results.json bench.log --requests 1000 --html load.html",
+			"railwright serve load --print --url http://10.0.0.5:8000 --model deepseek-ai/DeepSeek-R1-0528 > load.sh",
 		},
 		"railwright explain": {"railwright explain all_reduce.txt", "railwright explain nccl-debug.log -f cluster.yaml", "railwright explain --machine hgx-h100 --nodes 2 - < all_reduce.txt"},
 		"railwright cause":   {"railwright cause", "railwright cause gdr-disabled", "railwright cause firewall -o json"},

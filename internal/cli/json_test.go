@@ -66,6 +66,11 @@ func TestDocumentsAreThoseOfTheirSchemas(t *testing.T) {
 			"claims --claims ../../docs/samples/gpu-nic-pair.yaml --machine hgx-h100 --nodes 2", "claims -f " + example(t, "gke-a4-dranet"),
 			"claims --claims ../../docs/samples/four-nics.yaml --machine a4-highgpu-8g --nodes 2",
 		},
+		"LoadReport": {
+			"serve load ../loadtest/testdata/aiperf --ttft 500ms --rate 20", "serve load ../loadtest/testdata/vllm_failed.txt ../loadtest/testdata/README.md",
+			"serve load ../loadtest/testdata/vllm.json --size qwen3-0-6b --nodes 1", "serve load ../loadtest/testdata/sglang.jsonl --gpus 8",
+		},
+		"SmokeReport": {"serve smoke http://127.0.0.1:1"},
 		"Differences": {"diff " + testRecording + " " + ib, "diff " + testRecording + " " + testRecording},
 		"Applied":     {"apply --dry-run -f " + unreachable},
 		"Bench":       {"bench --print -f " + example(t, "spark-pair"), "bench --print --suite nccl -f " + example(t, "spark-mesh")},

@@ -116,11 +116,8 @@ func (a *app) sizing(o sizeOptions) (*fabric.Sizing, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := o.request
-	if r.Model, err = llm.OpenFrom(a.files, o.model, cat); err != nil {
-		return nil, err
-	}
-	if r.Machine, err = o.machineOf(cat); err != nil {
+	r, err := a.sizingRequest(cat, o)
+	if err != nil {
 		return nil, err
 	}
 	s, err := sizing.Plan(r)
@@ -139,6 +136,16 @@ func (a *app) sizing(o sizeOptions) (*fabric.Sizing, error) {
 		s.Storage, err = sizing.StorageFor(r.Model, r.Machine, s.Plans[0], "")
 	}
 	return s, err
+}
+
+// sizingRequest is what the flags ask for.
+func (a *app) sizingRequest(cat *catalog.Catalog, o sizeOptions) (r sizing.Request, err error) {
+	r = o.request
+	if r.Model, err = llm.OpenFrom(a.files, o.model, cat); err != nil {
+		return r, err
+	}
+	r.Machine, err = o.machineOf(cat)
+	return r, err
 }
 
 // planName returns the role of a plan, or its layout where it has none.

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"errors"
+	"fmt"
 	"strconv"
 	"strings"
 
@@ -33,6 +34,36 @@ func (n *tokenCount) Set(text string) error {
 		return errors.New("not a number of tokens, such as 131072, 128k or 1M")
 	}
 	*n = tokenCount(count * factor)
+	return nil
+}
+
+// loads is the value of a flag that lists concurrencies: 1,2,5.
+type loads []int
+
+// String returns the list.
+func (l *loads) String() string {
+	texts := make([]string, len(*l))
+	for i, n := range *l {
+		texts[i] = strconv.Itoa(n)
+	}
+	return strings.Join(texts, ",")
+}
+
+// Type returns how help names the value.
+func (l *loads) Type() string { return "list" }
+
+// Set reads the list.
+func (l *loads) Set(text string) error {
+	var all []int
+	for _, part := range strings.Split(text, ",") {
+		n, err := strconv.Atoi(strings.TrimSpace(part))
+		const most = 100_000
+		if err != nil || n < 1 || n > most {
+			return fmt.Errorf("not a list of numbers from 1 to %d, such as 1,2,5", most)
+		}
+		all = append(all, n)
+	}
+	*l = all
 	return nil
 }
 
