@@ -69,7 +69,9 @@ var allowed = map[string]string{
 	"internal/runbook":  "fabric catalog draw prepare",
 	"internal/plan":     "fabric intent catalog llm topology sizing",
 	"internal/render":   "fabric ncclxml nic switchos",
-	"internal/platform": "fabric render render/vsphere",
+	"internal/platform": "fabric render render/kubernetes render/vsphere",
+
+	"internal/render/kubernetes": "fabric",
 
 	"internal/render/vsphere": "fabric catalog topology ncclxml",
 

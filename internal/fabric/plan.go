@@ -17,12 +17,14 @@ type Plan struct {
 	Switches   []Switch         `json:"switches,omitempty"`
 	Addressing Addressing       `json:"addressing"`
 	Cabling    Cabling          `json:"cabling"`
-	Traffic    *Traffic         `json:"traffic,omitempty"` // nil where the fabric's classes are not the owner's to choose (InfiniBand)
-	Serving    *Serving         `json:"serving,omitempty"` // nil where the cluster file names no model, or the platform has no launch of it
-	Claims     *Claims          `json:"claims,omitempty"`  // nil where the launcher is not Kubernetes
-	Cloud      *Cloud           `json:"cloud,omitempty"`   // nil where the machines exist already
-	VSphere    *VSphere         `json:"vsphere,omitempty"` // nil where nodes are no virtual machines of ESX hosts, or the cluster file says nothing of them
-	Notes      []string         `json:"notes,omitempty"`   // what this plan leaves out, as text
+	Traffic    *Traffic         `json:"traffic,omitempty"`    // nil where the fabric's classes are not the owner's to choose (InfiniBand)
+	Serving    *Serving         `json:"serving,omitempty"`    // nil where the cluster file names no model, or the platform has no launch of it
+	Namespaces []KubeNamespace  `json:"namespaces,omitempty"` // of pods and operators, where the launcher is Kubernetes
+	Pods       *PodDevices      `json:"pods,omitempty"`       // nil where the launcher is not Kubernetes
+	Claims     *Claims          `json:"claims,omitempty"`     // nil where it is not, or where device plugins give the pods all of their devices
+	Cloud      *Cloud           `json:"cloud,omitempty"`      // nil where the machines exist already
+	VSphere    *VSphere         `json:"vsphere,omitempty"`    // nil where nodes are no virtual machines of ESX hosts, or the cluster file says nothing of them
+	Notes      []string         `json:"notes,omitempty"`      // what this plan leaves out, as text
 }
 
 // Transport is the RDMA transport of a fabric.

@@ -158,6 +158,17 @@ type Serving struct {
 	Context int    `json:"context,omitempty" yaml:"context,omitempty" jsonschema:"minimum=1,maximum=1000000000,description=longest context in tokens"`
 	Image   string `json:"image,omitempty" yaml:"image,omitempty" jsonschema:"minLength=1,maxLength=255,pattern=^[A-Za-z0-9][A-Za-z0-9._/:@-]*$" jsonschema_description:"container image of the engine; default: that of the machine in the catalog"`
 	Version string `json:"engine_version,omitempty" yaml:"engine_version,omitempty" jsonschema:"minLength=1,maxLength=40" jsonschema_description:"version of the engine in that image, whose memory rules and options are followed; default: that of the machine in the catalog"`
+
+	Storage     *Storage `json:"storage,omitempty" yaml:"storage,omitempty" jsonschema:"description=where pods find the weights"`
+	TokenSecret string   `json:"token_secret,omitempty" yaml:"token_secret,omitempty" jsonschema:"pattern=^[a-z0-9]([-a-z0-9]*[a-z0-9])?$,maxLength=63" jsonschema_description:"Secret in the namespace of the pods, which exists, with the token of the download in its key HF_TOKEN; default none, for weights that anybody may read. The token itself is never written here"`
+	PullSecrets []string `json:"pull_secrets,omitempty" yaml:"pull_secrets,omitempty" jsonschema:"maxItems=16" jsonschema_description:"Secrets in that namespace, which exist, for the registry of the image"`
+}
+
+// Storage is where pods find the weights.
+type Storage struct {
+	Class string  `json:"class,omitempty" yaml:"class,omitempty" jsonschema:"pattern=^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$,maxLength=253" jsonschema_description:"storage class of the volumes; default that of the cluster"`
+	Mode  string  `json:"mode,omitempty" yaml:"mode,omitempty" jsonschema:"enum=ReadWriteOnce,enum=ReadWriteMany" jsonschema_description:"ReadWriteOnce: a volume with a copy for each pod; ReadWriteMany: one for all; default ReadWriteOnce"`
+	GBs   float64 `json:"gbs,omitempty" yaml:"gbs,omitempty" jsonschema:"minimum=0.01,maximum=1000" jsonschema_description:"GB/s (10^9 bytes per second) that a machine reads from it while all read; decides probes and timeouts; default 0.5, slower than any storage in use for this"`
 }
 
 // Waiver excludes a failing finding from the verdict until a date.

@@ -31,10 +31,16 @@ func (k *Kube) applyDefaults(p Platform, nodes []NodeGroup, cat *catalog.Catalog
 	if k.NICDriver == "" {
 		k.NICDriver = fabric.DriverDraNet
 	}
+	if k.Operators == "" {
+		k.Operators = InstallOperators
+		if p == GKE {
+			k.Operators = OperatorsPresent
+		}
+	}
 	if k.GPUDriver != "" {
 		return
 	}
-	if p == GKE { // its node pools come with the device plugin
+	if p == GKE || k.NICDriver == SharedDevicePlugin { // its node pools come with the device plugin; one plugin beside another
 		k.GPUDriver = DevicePlugin
 		return
 	}
@@ -73,10 +79,27 @@ func (v *validator) kubernetes() {
 	if n := k.Minor(); n > 0 && n < firstDRA && v.sound(step(at, "version")) {
 		v.add(step(at, "version"), fmt.Sprintf("%s has no resource.k8s.io in a version that the drivers publish in: 1.%d or later", k.Version, firstDRA))
 	}
+	v.plugins(k, at)
 	for i, g := range v.cluster.Nodes {
 		if v.sound([]string{"nodes", strconv.Itoa(i), "machine"}) {
 			v.podsOn(k, g)
 		}
+	}
+}
+
+// plugins refuses what the shared device plugin cannot give.
+func (v *validator) plugins(k *Kube, at []string) {
+	if k.NICDriver != SharedDevicePlugin || !v.sound(step(at, "nic_driver"), step(at, "gpu_driver")) {
+		return
+	}
+	if k.GPUDriver != DevicePlugin {
+		v.add(step(at, "gpu_driver"), fmt.Sprintf("%s beside the shared device plugin for NICs: no claim ties its GPUs to their NICs; use %s, or nic_driver: %s", k.GPUDriver, DevicePlugin, fabric.DriverDraNet))
+	}
+	if k.Pod != nil {
+		v.add(step(at, "pod"), "the shared device plugin gives NICs to as many pods as ask, and ties none to a GPU: a pod has a whole machine; remove the section, or use nic_driver: "+fabric.DriverDraNet)
+	}
+	if v.cluster.Platform == GKE && v.sound([]string{"platform"}) {
+		v.add(step(at, "nic_driver"), "the RDMA interfaces of gke are given by "+fabric.DriverDraNet)
 	}
 }
 

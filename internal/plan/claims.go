@@ -14,7 +14,7 @@ import (
 // and the plan says so; a pod that no machine of the cluster can hold, or that two kinds of them would hold in different
 // ways, is an error that names the field.
 func claims(p *fabric.Plan, c *intent.Cluster, cat *catalog.Catalog) error {
-	if c.Launcher != intent.Kubernetes || c.Kubernetes == nil {
+	if c.Launcher != intent.Kubernetes || c.Kubernetes == nil || c.Kubernetes.NICDriver == intent.SharedDevicePlugin {
 		return nil
 	}
 	var first *fabric.Claims

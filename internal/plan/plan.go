@@ -52,6 +52,9 @@ func New(c *intent.Cluster, cat *catalog.Catalog) (*fabric.Plan, error) {
 	if err := claims(p, c, cat); err != nil {
 		return nil, err
 	}
+	if err := podDevices(p, c, cat); err != nil {
+		return nil, err
+	}
 	if err := vsphere(p, c, cat); err != nil {
 		return nil, err
 	}

@@ -37,7 +37,7 @@ func (f ClusterFormat) render(p *fabric.Plan, yield func(fabric.Artifact) bool) 
 // GKE lists the files of a cluster of Google Kubernetes Engine. Its machines get none: what they need, Google Cloud or a DaemonSet
 // installs.
 func GKE() []ClusterFormat {
-	return append(KubernetesClaims(),
+	return append(Kubernetes(),
 		ClusterFormat{
 			ID: "nccl-test", Doc: "pods that wait for the test of collectives, with the claims of the plan", Check: testable,
 			Render: func(p *fabric.Plan) fabric.Artifact { return render.NCCLTestPods(*p.Claims, *p.Cloud) },
@@ -55,27 +55,6 @@ func GKE() []ClusterFormat {
 			Render: func(p *fabric.Plan) fabric.Artifact { return render.RunNCCLTests(*p.Claims, *p.Cloud) },
 		},
 	)
-}
-
-// KubernetesClaims lists the objects by which pods ask for GPUs and NICs, on any platform whose launcher is Kubernetes.
-func KubernetesClaims() []ClusterFormat {
-	return []ClusterFormat{
-		{
-			ID: "device-classes", Doc: "classes of devices that claims name", Check: claimed,
-			Render: func(p *fabric.Plan) fabric.Artifact { return render.DeviceClasses(*p.Claims) },
-		},
-		{
-			ID: "claims", Doc: "templates from which each pod gets its GPUs and NICs", Check: claimed,
-			Render: func(p *fabric.Plan) fabric.Artifact { return render.ClaimTemplates(*p.Claims) },
-		},
-	}
-}
-
-func claimed(p *fabric.Plan) error {
-	if p.Claims == nil {
-		return errors.New("the plan has no claims: launcher kubernetes and the machine of the catalog (nodes, machine) are needed")
-	}
-	return nil
 }
 
 func made(p *fabric.Plan) error {

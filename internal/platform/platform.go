@@ -63,7 +63,7 @@ type platform struct {
 // platforms are all platforms that a cluster file can name. One without formats is not rendered yet.
 func platforms() []platform {
 	return []platform{
-		{name: "baremetal", formats: Baremetal(), switches: BaremetalSwitches(), cluster: KubernetesClaims()},
+		{name: "baremetal", formats: Baremetal(), switches: BaremetalSwitches(), cluster: Kubernetes()},
 		{name: "vsphere", formats: VSphere(), cluster: VSphereCluster()},
 		{name: "gke", cluster: GKE(), cloud: true},
 		{name: "spark", formats: Spark(), switches: BaremetalSwitches()},
@@ -169,7 +169,7 @@ func (l platform) renderCluster(p *fabric.Plan, yield func(fabric.Artifact) bool
 
 // missingCluster says what of a cluster is not rendered. Without Kubernetes there is nothing to claim.
 func (l platform) missingCluster(p *fabric.Plan) (missing []fabric.Missing) {
-	if p.Launcher != kubernetes && p.VSphere == nil {
+	if p.Launcher != launchedByKubernetes && p.VSphere == nil {
 		return nil
 	}
 	for _, f := range l.cluster {

@@ -39,10 +39,7 @@ func VSphere() []Format {
 	}
 }
 
-func loggedInTo(p Part) bool { return p.Launcher != kubernetes }
-
-// kubernetes is the launcher that starts processes as pods.
-const kubernetes = "kubernetes"
+func loggedInTo(p Part) bool { return p.Launcher != launchedByKubernetes }
 
 // VSphereCluster lists the files of the hosts, of vCenter and of the Supervisor, and the claims of pods.
 func VSphereCluster() []ClusterFormat {
@@ -67,15 +64,11 @@ func VSphereCluster() []ClusterFormat {
 	all = append(all,
 		ClusterFormat{ID: "nccl-topology-files", Doc: "NCCL's topology file of each class of virtual machines, whose PCI tree is flat", Check: nccl, Skip: noGPUs, Several: vsphere.NCCLFiles},
 		ClusterFormat{ID: "nccl-topology", Doc: "NCCL's topology file in virtual machines that somebody logs in to, where NCCL finds it", Check: nccl,
-			Skip: func(p *fabric.Plan) bool { return noGPUs(p) || p.Launcher == kubernetes }, Several: vsphere.NCCLOnGuest},
+			Skip: func(p *fabric.Plan) bool { return noGPUs(p) || p.Launcher == launchedByKubernetes }, Several: vsphere.NCCLOnGuest},
 		ClusterFormat{ID: "nccl-topology-map", Doc: "NCCL's topology files for pods, as a ConfigMap", Check: nccl,
-			Skip: func(p *fabric.Plan) bool { return noGPUs(p) || p.Launcher != kubernetes }, Render: vsphere.NCCLMap},
+			Skip: func(p *fabric.Plan) bool { return noGPUs(p) || p.Launcher != launchedByKubernetes }, Render: vsphere.NCCLMap},
 	)
-	for _, f := range KubernetesClaims() {
-		f.Skip = func(p *fabric.Plan) bool { return p.Launcher != kubernetes }
-		all = append(all, f)
-	}
-	return all
+	return append(all, Kubernetes()...)
 }
 
 // planned makes sure that the plan has hosts.

@@ -1,0 +1,48 @@
+package platform
+
+import (
+	"errors"
+
+	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/render"
+	"railwright.dev/railwright/internal/render/kubernetes"
+)
+
+// Kubernetes lists the objects of a cluster whose processes start as pods, on any platform.
+func Kubernetes() []ClusterFormat {
+	all := []ClusterFormat{
+		{
+			ID: "namespaces", Doc: "namespaces of pods and operators, with their level of Pod Security admission", Check: always,
+			Skip:   func(p *fabric.Plan) bool { return len(p.Namespaces) == 0 },
+			Render: func(p *fabric.Plan) fabric.Artifact { return kubernetes.Namespaces(p.Namespaces) },
+		},
+		{
+			ID: "device-classes", Doc: "classes of devices that claims name", Check: claimed, Skip: byPlugins,
+			Render: func(p *fabric.Plan) fabric.Artifact { return render.DeviceClasses(*p.Claims) },
+		},
+		{
+			ID: "claims", Doc: "templates from which each pod gets its GPUs and NICs", Check: claimed, Skip: byPlugins,
+			Render: func(p *fabric.Plan) fabric.Artifact { return render.ClaimTemplates(*p.Claims) },
+		},
+	}
+	for i := range all {
+		asked := all[i].Skip
+		all[i].Skip = func(p *fabric.Plan) bool { return p.Launcher != launchedByKubernetes || asked(p) }
+	}
+	return all
+}
+
+// launchedByKubernetes is the launcher that starts processes as pods.
+const launchedByKubernetes = "kubernetes"
+
+// byPlugins: device plugins give the pods all of their devices, and nothing is claimed.
+func byPlugins(p *fabric.Plan) bool { return p.Pods != nil && len(p.Pods.NICs) > 0 }
+
+func always(*fabric.Plan) error { return nil }
+
+func claimed(p *fabric.Plan) error {
+	if p.Claims == nil {
+		return errors.New("the plan has no claims: launcher kubernetes and the machine of the catalog (nodes, machine) are needed")
+	}
+	return nil
+}

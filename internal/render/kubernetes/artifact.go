@@ -1,0 +1,107 @@
+// Package kubernetes turns the parts of a plan that concern a cluster of Kubernetes into objects for its API server and files for the
+// person who installs its operators: one Go file per kind of file. It is pure, and the same part gives the same bytes.
+package kubernetes
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"sigs.k8s.io/yaml"
+
+	"railwright.dev/railwright/internal/fabric"
+)
+
+// Permission bits of what is rendered.
+const (
+	modePublic  = 0o644
+	modeProgram = 0o755
+)
+
+func newArtifact(target, path string, mode uint32, content []byte) fabric.Artifact {
+	sum := sha256.Sum256(content)
+	return fabric.Artifact{Target: target, Path: path, Mode: mode, SHA256: hex.EncodeToString(sum[:]),
+		File: target + "/" + strings.ReplaceAll(strings.TrimPrefix(path, "/"), "/", "__"), Content: content}
+}
+
+// object is an object of the API server with what a reader should know of it.
+type object struct {
+	comment string // a paragraph a line, wrapped by the writer
+	body    any    // a struct with the names of the API in its JSON tags: typed ones of k8s.io/api, or those of a file here
+}
+
+// file is a file of objects. Its number orders it among the others: namespaces begin with 0, what is installed with 1 and 2, what
+// runs with 3 and higher.
+func file(path string, objects ...object) fabric.Artifact {
+	var b bytes.Buffer
+	for i, o := range objects {
+		if i > 0 {
+			b.WriteString("---\n")
+		}
+		b.WriteString(comment(o.comment))
+		b.Write(text(o.body))
+	}
+	return newArtifact(fabric.OnKubernetes, path, modePublic, b.Bytes())
+}
+
+// text writes an object as YAML, without what only the server writes and typed structs have all the same: the status, and a time of
+// creation that is null.
+func text(body any) []byte {
+	plain, err := json.Marshal(body)
+	if err != nil {
+		panic(fmt.Sprintf("object of Kubernetes: %v", err)) // plain structs of strings and numbers
+	}
+	var fields any
+	if err := json.Unmarshal(plain, &fields); err != nil {
+		panic(fmt.Sprintf("object of Kubernetes: %v", err))
+	}
+	if top, ok := fields.(map[string]any); ok {
+		delete(top, "status")
+	}
+	out, err := yaml.Marshal(withoutNull(fields))
+	if err != nil {
+		panic(fmt.Sprintf("object of Kubernetes: %v", err))
+	}
+	return out
+}
+
+func withoutNull(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		for k, inside := range v {
+			if inside == nil {
+				delete(v, k)
+				continue
+			}
+			v[k] = withoutNull(inside)
+		}
+	case []any:
+		for i := range v {
+			v[i] = withoutNull(v[i])
+		}
+	}
+	return v
+}
+
+// commentWidth is where comment lines end, in characters.
+const commentWidth = 118
+
+// comment writes each line of a text as comment lines.
+func comment(text string) string {
+	var b strings.Builder
+	for paragraph := range strings.SplitSeq(text, "\n") {
+		line := "#"
+		for word := range strings.FieldsSeq(paragraph) {
+			if len(line)+1+len(word) > commentWidth {
+				b.WriteString(line + "\n")
+				line = "#"
+			}
+			line += " " + word
+		}
+		b.WriteString(line + "\n")
+	}
+	return b.String()
+}
