@@ -28,6 +28,7 @@ type Catalog struct {
 	Switches map[string]SwitchModel
 	Fabrics  map[string]FabricModel
 	Models   map[string]LanguageModel
+	Engines  map[string]EngineModel
 }
 
 // GPUModel is a kind of GPU as PCI and the driver count them: of a module with two dies that are two PCI
@@ -166,6 +167,26 @@ type EngineImage struct {
 	Image   string `yaml:"image"`
 	Version string `yaml:"version"` // of the engine in it
 	Source  string `yaml:"source"`
+}
+
+// EngineModel is an inference engine, with the images that serve where a machine names none of its own.
+type EngineModel struct {
+	Title  string                 `yaml:"title"`
+	Images map[string]EngineImage `yaml:"images"` // by architecture of the GPU, or else by its vendor
+	Source string                 `yaml:"source"`
+}
+
+// EngineImage is the image of an engine for a machine: the one that the machine names, else that for its GPU. It is empty where no source
+// names one.
+func (c *Catalog) EngineImage(engine, machine string) EngineImage {
+	m := c.Machines[machine]
+	gpu, images := c.GPUs[m.GPU], c.Engines[engine].Images
+	for _, image := range []EngineImage{m.Images[engine], images[gpu.Arch], images[gpu.Vendor]} {
+		if image != (EngineImage{}) {
+			return image
+		}
+	}
+	return EngineImage{}
 }
 
 // Function is a PCI function of a NIC, with the names that the system gives it.

@@ -34,6 +34,8 @@ func kinds() []kind {
 			[]string{"explain --net NAME", "predict --net NAME", "size --net NAME"}},
 		{modelFolder, "models", "published language models: the fields of config.json that set their size", []string{"config model_type", "config num_hidden_layers", "config hidden_size", "config max_position_embeddings"},
 			[]string{"size NAME", "serving.model of a cluster file"}},
+		{engineFolder, "engines", "inference engines, and their images", []string{"images nvidia", "images amd"},
+			[]string{"size --engine NAME", "serving.engine of a cluster file"}},
 	}
 }
 
@@ -142,6 +144,8 @@ func (c *Catalog) parts(k kind) []fabric.CatalogPart {
 		return shownParts(k, c.Switches)
 	case fabricFolder:
 		return shownParts(k, c.Fabrics)
+	case engineFolder:
+		return shownParts(k, c.Engines)
 	default:
 		return shownParts(k, c.Models)
 	}
@@ -198,6 +202,12 @@ func shownFigures(name string, v reflect.Value) []fabric.CatalogFigure {
 			if breakouts := ports.Breakouts(); len(breakouts) > 0 {
 				all = append(all, fabric.CatalogFigure{Name: "split cage with " + os, Value: ports.shownSplit(breakouts), Source: ports.Split.Source})
 			}
+		}
+		return all
+	case map[string]EngineImage:
+		var all []fabric.CatalogFigure
+		for gpu, image := range sorted(f) {
+			all = append(all, fabric.CatalogFigure{Name: name + " " + gpu, Value: image.Image + ", version " + image.Version, Source: image.Source})
 		}
 		return all
 	case map[string]any:

@@ -48,7 +48,20 @@ func (c *Catalog) validate() error {
 	all = append(all, transports(c.Fabrics)...)
 	all = append(all, each(modelFolder, c.Models, func(p *problems, id string, m LanguageModel) { p.model(id, m) })...)
 	all = append(all, modelNames(c.Models)...)
+	all = append(all, each(engineFolder, c.Engines, func(p *problems, id string, m EngineModel) {
+		p.head(id, m.Title)
+		p.text("source", m.Source)
+		p.images(m.Images)
+	})...)
 	return errors.Join(all...)
+}
+
+func (p *problems) images(all map[string]EngineImage) {
+	for of, image := range sorted(all) {
+		if image.Image == "" || image.Version == "" || image.Source == "" {
+			p.add("images", "%s: an image, a version and a source are needed", of)
+		}
+	}
 }
 
 // each checks the parts of a folder.
@@ -224,11 +237,7 @@ func (p *problems) machine(id string, m MachineModel, c *Catalog) {
 	}
 	p.functions(m)
 	p.places(m)
-	for engine, image := range m.Images {
-		if image.Image == "" || image.Version == "" || image.Source == "" {
-			p.add("images", "%s: an image, a version and a source are needed", engine)
-		}
-	}
+	p.images(m.Images)
 	if m.GKE != (GKEType{}) {
 		p.text("gke.accelerator", m.GKE.Accelerator)
 		p.text("gke.source", m.GKE.Source)

@@ -59,13 +59,19 @@ func (a *app) printCloud(p *fabric.Plan) error {
 	return w.Flush()
 }
 
-// printPods writes the pods of the plan.
+// printPods writes the pods of the plan, and what they serve.
 func (a *app) printPods(p *fabric.Plan) error {
-	if p.Claims == nil {
+	if p.Claims != nil {
+		fmt.Fprintln(a.stdout)
+		if err := report.PlannedPods(a.stdout, a.textOptions(), *p.Claims); err != nil {
+			return err
+		}
+	}
+	if p.Serving == nil || p.Serving.Pods == nil {
 		return nil
 	}
 	fmt.Fprintln(a.stdout)
-	return report.PlannedPods(a.stdout, a.textOptions(), *p.Claims)
+	return report.PlannedServing(a.stdout, a.textOptions(), p.Serving)
 }
 
 // alikePools joins neighbours that differ in their names only.

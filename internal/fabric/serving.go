@@ -12,6 +12,7 @@ type Serving struct {
 	Ranks       []ServingRank  `json:"ranks,omitempty"` // one per machine that serves, the head first
 	Idle        []ServingIdle  `json:"idle,omitempty"`  // machines that do not serve, and why
 	Left        []RefusedNodes `json:"left,omitempty"`  // larger numbers of machines, and why they are not used
+	Pods        *ServingPods   `json:"pods,omitempty"`  // where pods of Kubernetes serve, instead of Ranks
 }
 
 // ServingRank is a machine that serves.

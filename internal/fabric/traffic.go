@@ -21,6 +21,10 @@ type TrafficClass struct {
 	Source   string `json:"source"`
 }
 
+// Octet is the octet of the IP header that verbs and NCCL_IB_TC take: the DSCP in its upper six bits (RFC 2474), which leaves the two
+// of ECN to the NIC.
+func (c TrafficClass) Octet() int { return c.DSCP << 2 }
+
 // ECN is how a switch marks packets of a class on congestion (DCQCN).
 type ECN struct {
 	MinBytes int64  `json:"min_bytes"` // queue length from which packets are marked

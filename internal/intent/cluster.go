@@ -156,8 +156,11 @@ type Serving struct {
 	Model   string `json:"model" yaml:"model" jsonschema:"minLength=1,description=id of the model in the catalog"`
 	Engine  string `json:"engine,omitempty" yaml:"engine,omitempty" jsonschema:"enum=sglang,enum=vllm,default=sglang,description=inference engine"`
 	Context int    `json:"context,omitempty" yaml:"context,omitempty" jsonschema:"minimum=1,maximum=1000000000,description=longest context in tokens"`
-	Image   string `json:"image,omitempty" yaml:"image,omitempty" jsonschema:"minLength=1,maxLength=255,pattern=^[A-Za-z0-9][A-Za-z0-9._/:@-]*$" jsonschema_description:"container image of the engine; default: that of the machine in the catalog"`
-	Version string `json:"engine_version,omitempty" yaml:"engine_version,omitempty" jsonschema:"minLength=1,maxLength=40" jsonschema_description:"version of the engine in that image, whose memory rules and options are followed; default: that of the machine in the catalog"`
+	Image   string `json:"image,omitempty" yaml:"image,omitempty" jsonschema:"minLength=1,maxLength=255,pattern=^[A-Za-z0-9][A-Za-z0-9._/:@-]*$" jsonschema_description:"container image of the engine; default: that of the catalog for the machine or its GPU"`
+	Version string `json:"engine_version,omitempty" yaml:"engine_version,omitempty" jsonschema:"minLength=1,maxLength=40" jsonschema_description:"version of the engine in that image, whose memory rules and options are followed; default: that of the image in the catalog"`
+
+	Group    int `json:"group,omitempty" yaml:"group,omitempty" jsonschema:"minimum=1,maximum=1024" jsonschema_description:"pods of a group, which has a whole copy of the model; with launcher kubernetes; default the fewest on which it fits"`
+	Replicas int `json:"replicas,omitempty" yaml:"replicas,omitempty" jsonschema:"minimum=1,maximum=16384" jsonschema_description:"groups; with launcher kubernetes; default as many as the machines have room for"`
 
 	Storage     *Storage `json:"storage,omitempty" yaml:"storage,omitempty" jsonschema:"description=where pods find the weights"`
 	TokenSecret string   `json:"token_secret,omitempty" yaml:"token_secret,omitempty" jsonschema:"pattern=^[a-z0-9]([-a-z0-9]*[a-z0-9])?$,maxLength=63" jsonschema_description:"Secret in the namespace of the pods, which exists, with the token of the download in its key HF_TOKEN; default none, for weights that anybody may read. The token itself is never written here"`

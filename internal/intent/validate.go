@@ -35,6 +35,7 @@ func (v *validator) validate() {
 	v.gke()
 	v.vsphere()
 	v.kubernetes()
+	v.serving()
 }
 
 func (v *validator) launcher() {

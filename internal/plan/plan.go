@@ -58,6 +58,9 @@ func New(c *intent.Cluster, cat *catalog.Catalog) (*fabric.Plan, error) {
 	if err := vsphere(p, c, cat); err != nil {
 		return nil, err
 	}
+	if err := serveInPods(p, c, cat); err != nil {
+		return nil, err
+	}
 	return p, nil
 }
 

@@ -19,27 +19,11 @@ func serve(p *fabric.Plan, c *intent.Cluster, cat *catalog.Catalog) error {
 	if c.Serving == nil || len(p.Nodes) == 0 {
 		return nil
 	}
-	id := c.Nodes[0].Machine
-	image := cat.Machines[id].Images[c.Serving.Engine]
-	s := &fabric.Serving{Engine: c.Serving.Engine, Version: cmp.Or(c.Serving.Version, image.Version), Image: image.Image, ImageSource: image.Source}
-	if c.Serving.Image != "" {
-		s.Image, s.ImageSource = c.Serving.Image, "cluster file"
+	s, req, err := served(c, cat)
+	if err != nil {
+		return err
 	}
 	p.Serving = s
-	model, err := llm.Open(c.Serving.Model, cat)
-	if err != nil {
-		return fmt.Errorf("serving.model: %w", err)
-	}
-	found, err := cat.Model(c.Serving.Model)
-	if err != nil {
-		return fmt.Errorf("serving.model: %w", err)
-	}
-	s.Model = found.Published
-	machine, err := sizing.MachineOf(cat, id)
-	if err != nil {
-		return fmt.Errorf("serving: %w", err)
-	}
-	req := sizing.Request{Model: model, Machine: machine, Engine: s.Engine, EngineVersion: s.Version, Context: int64(c.Serving.Context)}
 	if err := s.Spread(len(p.Nodes), func(nodes int) (*fabric.SizingPlan, string, error) { return layoutOn(req, nodes) }); err != nil {
 		return fmt.Errorf("serving: %w", err)
 	}
@@ -49,6 +33,30 @@ func serve(p *fabric.Plan, c *intent.Cluster, cat *catalog.Catalog) error {
 	}
 	launch(p, s)
 	return nil
+}
+
+// served is the model of the cluster file with its engine, and what sizes it on machines of the first group.
+func served(c *intent.Cluster, cat *catalog.Catalog) (*fabric.Serving, sizing.Request, error) {
+	id := c.Nodes[0].Machine
+	image := cat.EngineImage(c.Serving.Engine, id)
+	s := &fabric.Serving{Engine: c.Serving.Engine, Version: cmp.Or(c.Serving.Version, image.Version), Image: image.Image, ImageSource: image.Source}
+	if c.Serving.Image != "" {
+		s.Image, s.ImageSource = c.Serving.Image, "cluster file"
+	}
+	model, err := llm.Open(c.Serving.Model, cat)
+	if err != nil {
+		return nil, sizing.Request{}, fmt.Errorf("serving.model: %w", err)
+	}
+	found, err := cat.Model(c.Serving.Model)
+	if err != nil {
+		return nil, sizing.Request{}, fmt.Errorf("serving.model: %w", err)
+	}
+	s.Model = found.Published
+	machine, err := sizing.MachineOf(cat, id)
+	if err != nil {
+		return nil, sizing.Request{}, fmt.Errorf("serving: %w", err)
+	}
+	return s, sizing.Request{Model: model, Machine: machine, Engine: s.Engine, EngineVersion: s.Version, Context: int64(c.Serving.Context)}, nil
 }
 
 // layoutOn is the layout of a model on so many machines, the one that holds most tokens; nil where none fits, and why.

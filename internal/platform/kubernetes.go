@@ -24,6 +24,14 @@ func Kubernetes() []ClusterFormat {
 			ID: "claims", Doc: "templates from which each pod gets its GPUs and NICs", Check: claimed, Skip: byPlugins,
 			Render: func(p *fabric.Plan) fabric.Artifact { return render.ClaimTemplates(*p.Claims) },
 		},
+		{
+			ID: "weights", Doc: "volumes of the weights, and the jobs that download them", Check: serves, Skip: serveless,
+			Render: func(p *fabric.Plan) fabric.Artifact { return kubernetes.Weights(serve(p)) },
+		},
+		{
+			ID: "serve", Doc: "groups of pods that serve the model, and their Service", Check: serves, Skip: serveless,
+			Render: func(p *fabric.Plan) fabric.Artifact { return kubernetes.Groups(serve(p)) },
+		},
 	}
 	for i := range all {
 		asked := all[i].Skip
@@ -37,6 +45,20 @@ const launchedByKubernetes = "kubernetes"
 
 // byPlugins: device plugins give the pods all of their devices, and nothing is claimed.
 func byPlugins(p *fabric.Plan) bool { return p.Pods != nil && len(p.Pods.NICs) > 0 }
+
+// serveless: the plan serves no model by pods.
+func serveless(p *fabric.Plan) bool { return p.Serving == nil || p.Platform == "spark" }
+
+func serves(p *fabric.Plan) error { return render.CheckServe(p.Serving) }
+
+// serve is what the pods that serve follow from.
+func serve(p *fabric.Plan) kubernetes.Serve {
+	s := kubernetes.Serve{Serving: p.Serving, Devices: *p.Pods, Traffic: p.Traffic}
+	if p.Claims != nil {
+		s.Template = render.ClaimTemplateNames(*p.Claims)[0]
+	}
+	return s
+}
 
 func always(*fabric.Plan) error { return nil }
 

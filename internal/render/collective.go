@@ -135,8 +135,8 @@ func (w Wired) class() (Variable, bool) {
 	if i < 0 {
 		return Variable{}, false
 	}
-	dscp := w.Traffic.Classes[i].DSCP
-	return Variable{"NCCL_IB_TC", fmt.Sprint(trafficClass(dscp)), fmt.Sprintf("DSCP %d in the upper six bits: the class that the switch treats as RoCE.", dscp)}, true
+	roce := w.Traffic.Classes[i]
+	return Variable{"NCCL_IB_TC", fmt.Sprint(roce.Octet()), fmt.Sprintf("DSCP %d in the upper six bits: the class that the switch treats as RoCE.", roce.DSCP)}, true
 }
 
 const collectiveHead = `# Written by railwright from the plan; a change here is lost when it is rendered again.

@@ -24,9 +24,9 @@ func NCCLEnvironment(v nic.Vendor, t fabric.Traffic, n fabric.NodeAddresses) fab
 			cnp = c
 		}
 	}
-	text := fmt.Appendf(nil, ncclText, trafficClass(roce.DSCP), roce.DSCP, v.GIDIndex, v.Title)
+	text := fmt.Appendf(nil, ncclText, roce.Octet(), roce.DSCP, v.GIDIndex, v.Title)
 	if v.ControlClass {
-		text = fmt.Appendf(text, ncclControl, trafficClass(cnp.DSCP), cnp.DSCP)
+		text = fmt.Appendf(text, ncclControl, cnp.Octet(), cnp.DSCP)
 	}
 	a := newArtifact(n.Node, ncclPath, modePublic, text)
 	a.Omits = []string{
@@ -35,10 +35,6 @@ func NCCLEnvironment(v nic.Vendor, t fabric.Traffic, n fabric.NodeAddresses) fab
 	}
 	return a
 }
-
-// trafficClass is the octet of the IP header that verbs take: the DSCP in its upper six bits (RFC 2474), which leaves the two
-// of ECN to the NIC.
-func trafficClass(dscp int) int { return dscp << 2 }
 
 const ncclText = `# Written by railwright from the plan; a change here is lost when it is rendered again.
 # Environment of NCCL and RCCL on this fabric. Nothing reads it by itself: set -a; . /etc/railwright/nccl.env; set +a

@@ -41,7 +41,9 @@ func file(path string, objects ...object) fabric.Artifact {
 		if i > 0 {
 			b.WriteString("---\n")
 		}
-		b.WriteString(comment(o.comment))
+		if o.comment != "" {
+			b.WriteString(comment(o.comment))
+		}
 		b.Write(text(o.body))
 	}
 	return newArtifact(fabric.OnKubernetes, path, modePublic, b.Bytes())

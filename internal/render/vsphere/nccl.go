@@ -65,8 +65,8 @@ func NCCLMap(p *fabric.Plan) fabric.Artifact {
 		Data map[string]string `json:"data"`
 	}
 	m := configMap{API: "v1", Kind: "ConfigMap", Meta: objectMeta{Name: "nccl-topology", Namespace: "default"}, Data: map[string]string{}}
-	if p.Claims != nil && p.Claims.Namespace != "" {
-		m.Meta.Namespace = p.Claims.Namespace
+	if p.Pods != nil {
+		m.Meta.Namespace = p.Pods.Namespace
 	}
 	for _, c := range p.VSphere.Classes {
 		if text, err := ncclText(p, c); err == nil && WithNCCL(c) && len(c.Nodes) > 0 {
