@@ -7,6 +7,7 @@ import (
 
 // ServingPods is how pods of Kubernetes serve a model: groups of pods, each with a whole copy of it.
 type ServingPods struct {
+	Kind      string `json:"kind"` // of the objects that make the pods: leaderworkerset, one for all groups; jobset, one for each
 	Name      string `json:"name"` // of the groups, and what all other names begin with: a DNS label
 	Namespace string `json:"namespace"`
 	Groups    int    `json:"groups"`
@@ -32,6 +33,12 @@ type ServingPods struct {
 	Selector    string         `json:"selector,omitempty"`      // label of nodes: NAME=VALUE; empty: any node with the devices
 	Cloud       string         `json:"cloud,omitempty"`         // gke: its installers put driver and NCCL into folders of the machine
 }
+
+// The values of ServingPods.Kind.
+const (
+	LeaderWorkerSets = "leaderworkerset"
+	JobSets          = "jobset"
+)
 
 // ServingWeights is where the pods find the weights, and how these get there.
 type ServingWeights struct {

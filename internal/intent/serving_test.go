@@ -30,6 +30,9 @@ func TestServingFields(t *testing.T) {
 		{"kubernetes", "storage: {gbs: 0}", "serving.storage.gbs: "},
 		{"kubernetes", "replicas: 0", "serving.replicas: "},
 		{"kubernetes", "token: hf_secret", "token"},
+		{"kubernetes", "replicas: 1}\nkubernetes: {groups: jobset", "serving.storage: a JobSet gives no volume of its own"},
+		{"kubernetes", "storage: {mode: ReadWriteMany}}\nkubernetes: {groups: jobset, queue: {with: volcano, name: q}", "kubernetes.queue.with: volcano does not admit a JobSet"},
+		{"kubernetes", "storage: {mode: ReadWriteMany}}\nkubernetes: {groups: jobset, queue: {with: kueue, name: q}", ""},
 	} {
 		err := parse(tt.launcher, tt.serving)
 		if (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {

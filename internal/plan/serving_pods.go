@@ -150,7 +150,7 @@ func (g podGroups) fill(cat *catalog.Catalog) error {
 	}
 	groups = cmp.Or(of.Replicas, groups)
 	s := &fabric.ServingPods{
-		Name: fabric.DNSLabel(found.ID, longestName), Namespace: g.plan.Pods.Namespace, Groups: groups, Size: layout.Nodes, Idle: g.pods() - groups*layout.Nodes,
+		Kind: cmp.Or(g.cluster.Kubernetes.Groups, fabric.LeaderWorkerSets), Name: fabric.DNSLabel(found.ID, longestName), Namespace: g.plan.Pods.Namespace, Groups: groups, Size: layout.Nodes, Idle: g.pods() - groups*layout.Nodes,
 		GPUs: g.plan.Pods.GPUs, Rails: g.plan.Pods.Rails, Port: servingPort, SharedBytes: sharedPerGPU * int64(g.plan.Pods.GPUs),
 		TokenSecret: of.TokenSecret, PullSecrets: of.PullSecrets, Topology: topologyFile(g.plan.VSphere),
 	}

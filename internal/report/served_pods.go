@@ -26,7 +26,7 @@ func servedRows(s *fabric.Serving) []row {
 	pods, w, t := s.Pods, s.Pods.Weights, s.Pods.Times
 	notes := t.Notes
 	if pods.Idle > 0 {
-		notes = append(slices.Clone(notes), fmt.Sprintf("the machines have room for %s more", fabric.Count(pods.Idle, "pod")))
+		notes = append(slices.Clone(notes), "the machines have room for more: "+fabric.Count(pods.Idle, "pod"))
 	}
 	class := "the storage class of the cluster"
 	if w.Class != "" {

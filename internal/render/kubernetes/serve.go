@@ -31,6 +31,7 @@ const (
 	topologyMap = "nccl-topology" // the ConfigMap of internal/render/vsphere, and its volume
 	topologyAt  = "/etc/nccl-topology"
 
+	nameLabel  = "app.kubernetes.io/name"
 	groupLabel = "leaderworkerset.sigs.k8s.io/name"
 	rankLabel  = "leaderworkerset.sigs.k8s.io/worker-index"
 )
@@ -57,21 +58,34 @@ type group struct {
 
 // Groups are the pods that serve, and the Service that gives requests to the first of each group.
 func Groups(s Serve) fabric.Artifact {
-	set := leaderWorkerSet{TypeMeta: meta.TypeMeta{APIVersion: "leaderworkerset.x-k8s.io/v1", Kind: "LeaderWorkerSet"}, ObjectMeta: s.named(s.Pods.Name)}
+	service := core.Service{TypeMeta: meta.TypeMeta{APIVersion: "v1", Kind: "Service"}, ObjectMeta: s.named(s.Pods.Name + "-api")}
+	service.Spec.Ports = []core.ServicePort{{Name: "http", Port: int32(s.Pods.Port), TargetPort: intstr.FromString("http")}}
+	var objects []object
+	if s.Pods.Kind == fabric.JobSets {
+		for group := range s.Pods.Groups {
+			objects = append(objects, object{body: s.jobSet(group)})
+		}
+		service.Spec.Selector = map[string]string{nameLabel: s.Pods.Name, jobLabel: leaderJob}
+	} else {
+		objects = []object{{body: s.leaderWorkerSet()}}
+		service.Spec.Selector = map[string]string{groupLabel: s.Pods.Name, rankLabel: "0"}
+	}
+	objects[0].comment = s.about()
+	return file("/40-serve.yaml", append(objects, object{fmt.Sprintf("Requests go to the first pod of each group, once it is ready: http://%s.%s:%d/v1. From outside: kubectl port-forward service/%[1]s -n %[2]s %[3]d.",
+		service.Name, s.Pods.Namespace, s.Pods.Port), service})...)
+}
+
+func (s Serve) leaderWorkerSet() (set leaderWorkerSet) {
+	set.TypeMeta, set.ObjectMeta = meta.TypeMeta{APIVersion: "leaderworkerset.x-k8s.io/v1", Kind: "LeaderWorkerSet"}, s.named(s.Pods.Name)
 	set.Annotations = s.readyWithin(s.Pods.Times.Startup())
 	queue(s.Pods.Queue, &set.ObjectMeta)
-	set.Spec.Replicas, set.Spec.Startup = s.Pods.Groups, "LeaderCreated"
-	set.Spec.Template = group{Size: s.Pods.Size, Restart: "RecreateGroupOnPodRestart", Leader: s.pod(false)}
 	worker := s.pod(true)
-	set.Spec.Template.Worker = &worker
+	set.Spec.Replicas, set.Spec.Startup = s.Pods.Groups, "LeaderCreated"
+	set.Spec.Template = group{Size: s.Pods.Size, Restart: "RecreateGroupOnPodRestart", Leader: s.pod(false), Worker: &worker}
 	if s.ownVolumes() {
 		set.Spec.Template.Volumes = []core.PersistentVolumeClaim{s.claim(weightsName, false)}
 	}
-	service := core.Service{TypeMeta: meta.TypeMeta{APIVersion: "v1", Kind: "Service"}, ObjectMeta: s.named(s.Pods.Name + "-api")}
-	service.Spec.Selector = map[string]string{groupLabel: s.Pods.Name, rankLabel: "0"}
-	service.Spec.Ports = []core.ServicePort{{Name: "http", Port: int32(s.Pods.Port), TargetPort: intstr.FromString("http")}}
-	return file("/40-serve.yaml", object{s.about(), set}, object{fmt.Sprintf("Requests go to the first pod of each group, once it is ready: http://%s.%s:%d/v1. From outside: kubectl port-forward service/%[1]s -n %[2]s %[3]d.",
-		service.Name, s.Pods.Namespace, s.Pods.Port), service})
+	return set
 }
 
 // about says what the groups are, and how long they may take, with the reason.
@@ -93,7 +107,7 @@ func (s Serve) about() string {
 // named is the metadata of an object of the groups.
 func (s Serve) named(name string) meta.ObjectMeta {
 	labels := managedBy()
-	labels["app.kubernetes.io/name"] = s.Pods.Name
+	labels[nameLabel] = s.Pods.Name
 	return meta.ObjectMeta{Name: name, Namespace: s.Pods.Namespace, Labels: labels}
 }
 
@@ -119,7 +133,7 @@ func (s Serve) pod(worker bool) core.PodTemplateSpec {
 		s.probes(&container)
 	}
 	no := false
-	pod := core.PodTemplateSpec{ObjectMeta: meta.ObjectMeta{Labels: map[string]string{"app.kubernetes.io/name": s.Pods.Name}}}
+	pod := core.PodTemplateSpec{ObjectMeta: meta.ObjectMeta{Labels: map[string]string{nameLabel: s.Pods.Name}}}
 	pod.Spec = core.PodSpec{
 		InitContainers: []core.Container{s.wait()}, Containers: []core.Container{container},
 		AutomountServiceAccountToken: &no, EnableServiceLinks: &no, // a Service named vllm would set variables of vLLM
@@ -189,8 +203,8 @@ func (s Serve) script(worker bool) string {
 		settings = gkeSettings
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "set -eu\nDEVICES=/dev/infiniband SYSFS=/sys PROCFS=/proc SETTINGS=%s\nRAILS=%d SIZE=%d JOIN=%d\nRANK=${LWS_WORKER_INDEX:-} LEADER=${LWS_LEADER_ADDRESS:-}\n%sexec",
-		settings, s.Pods.Rails, s.Pods.Size, s.Pods.Times.Join, strings.ReplaceAll(beforeEngine, "\t", "  ")) // YAML quotes tabs
+	fmt.Fprintf(&b, "set -eu\nDEVICES=/dev/infiniband SYSFS=/sys PROCFS=/proc SETTINGS=%s\nRAILS=%d SIZE=%d JOIN=%d\n%s\n%sexec",
+		settings, s.Pods.Rails, s.Pods.Size, s.Pods.Times.Join, s.identity(worker), strings.ReplaceAll(beforeEngine, "\t", "  ")) // YAML quotes tabs
 	for _, w := range s.Pods.Command {
 		b.WriteString(" " + fabric.ShellWord(w))
 	}
@@ -203,4 +217,15 @@ func (s Serve) script(worker bool) string {
 		}
 	}
 	return b.String() + "\n"
+}
+
+// identity is how a pod learns its number in the group and the name of the first.
+func (s Serve) identity(worker bool) string {
+	switch {
+	case s.Pods.Kind != fabric.JobSets:
+		return "RANK=${LWS_WORKER_INDEX:-} LEADER=${LWS_LEADER_ADDRESS:-}"
+	case worker:
+		return "RANK=${JOB_COMPLETION_INDEX:+$((JOB_COMPLETION_INDEX + 1))} " + jobLeader
+	}
+	return "RANK=0 " + jobLeader
 }

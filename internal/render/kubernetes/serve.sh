@@ -57,8 +57,8 @@ fi
 
 # The first pod of the group. Its name exists once it has an address: until then there is none, and never an empty one.
 if [ "$SIZE" -gt 1 ]; then
-	case $RANK in '' | *[!0-9]*) stop "the number of this pod in its group is unknown: LWS_WORKER_INDEX is '$RANK'" ;; esac
-	[ "$LEADER" ] || stop "the first pod of the group is unknown: LWS_LEADER_ADDRESS is empty"
+	case $RANK in '' | *[!0-9]*) stop "the number of this pod in its group is unknown: '$RANK'" ;; esac
+	[ "$LEADER" ] || stop "the first pod of the group is unknown: its name is empty"
 	until getent ahosts "$LEADER" >/dev/null; do
 		[ "$SECONDS" -lt "$JOIN" ] || stop "$LEADER: no address after $SECONDS s"
 		say "waiting for the address of $LEADER"

@@ -21,10 +21,14 @@ func (s Serve) environment() []core.EnvVar {
 	field := func(name, path string) core.EnvVar {
 		return core.EnvVar{Name: name, ValueFrom: &core.EnvVarSource{FieldRef: &core.ObjectFieldSelector{FieldPath: path}}}
 	}
+	identity := field("LWS_WORKER_INDEX", "metadata.labels['"+rankLabel+"']") // newer controllers set it themselves
+	if s.Pods.Kind == fabric.JobSets {
+		identity = field("JOBSET_NAME", "metadata.labels['"+jobSetLabel+"']")
+	}
 	all := []core.EnvVar{
-		field("LWS_WORKER_INDEX", "metadata.labels['"+rankLabel+"']"), // the controller sets it from 0.7 on
-		{Name: "HF_HUB_OFFLINE", Value: "1"},                          // what is missing in the volume is an error, not a download
-		{Name: "NCCL_DEBUG", Value: "WARN"},                           // failures say why
+		identity,
+		{Name: "HF_HUB_OFFLINE", Value: "1"}, // what is missing in the volume is an error, not a download
+		{Name: "NCCL_DEBUG", Value: "WARN"},  // failures say why
 	}
 	switch s.Engine {
 	case "vllm":

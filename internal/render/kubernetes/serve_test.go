@@ -53,8 +53,15 @@ func vllmServe() Serve {
 		Traffic: &fabric.Traffic{Classes: []fabric.TrafficClass{{Name: "roce", DSCP: 26}}}}
 }
 
+// jobSetServe is two groups, each a JobSet.
+func jobSetServe() Serve {
+	s := sglangServe()
+	s.Pods.Kind, s.Pods.Groups, s.Pods.Weights.Mode = fabric.JobSets, 2, "ReadWriteMany"
+	return s
+}
+
 func TestServeGolden(t *testing.T) {
-	for name, s := range map[string]Serve{"sglang": sglangServe(), "vllm": vllmServe()} {
+	for name, s := range map[string]Serve{"sglang": sglangServe(), "vllm": vllmServe(), "jobset": jobSetServe()} {
 		for _, a := range []fabric.Artifact{Weights(s), Groups(s)} {
 			golden := filepath.Join("testdata", name+filepath.Base(a.Path))
 			if *update {
@@ -75,7 +82,7 @@ func TestServeGolden(t *testing.T) {
 
 // Leader and workers differ in what only one of them can have: who answers has a port and probes, who does not has its engine's flag.
 func TestLeaderAndWorkerDoNotDrift(t *testing.T) {
-	for name, s := range map[string]Serve{"sglang": sglangServe(), "vllm": vllmServe()} {
+	for name, s := range map[string]Serve{"sglang": sglangServe(), "vllm": vllmServe(), "jobset": jobSetServe()} {
 		leader, worker := s.pod(false), s.pod(true)
 		l, w := &leader.Spec.Containers[0], &worker.Spec.Containers[0]
 		if l.StartupProbe == nil || l.ReadinessProbe == nil || l.LivenessProbe == nil || len(l.Ports) != 1 {
@@ -85,6 +92,7 @@ func TestLeaderAndWorkerDoNotDrift(t *testing.T) {
 			t.Errorf("%s: a worker answers no probe", name)
 		}
 		l.StartupProbe, l.ReadinessProbe, l.LivenessProbe, l.Ports = nil, nil, nil, nil
+		l.Args[0] = strings.Replace(l.Args[0], s.identity(false), s.identity(true), 1)
 		for _, flag := range s.Pods.OfWorkers {
 			w.Args[0] = strings.ReplaceAll(w.Args[0], " "+flag, "")
 		}
@@ -199,8 +207,8 @@ func TestScriptOfAPod(t *testing.T) {
 			zero := strings.Repeat("0", 32)
 			m.write("proc/net/ipv6_route", zero+" 00 "+zero+" 00 "+zero+" ffffffff 00000001 00000000 00200200 lo\n"+zero+" 00 "+zero+" 00 fe80 00000400 00000001 00000000 00000003 eth6\n")
 		}, joined, []string{"GLOO_SOCKET_IFNAME=eth6\n"}, nil, true},
-		{"the leader is unknown", two, []string{"LWS_WORKER_INDEX=1"}, []string{"LWS_LEADER_ADDRESS is empty"}, []string{"<--model>"}, false},
-		{"the rank is unknown", two, []string{"LWS_LEADER_ADDRESS=leader.svc"}, []string{"LWS_WORKER_INDEX is ''"}, []string{"<--model>"}, false},
+		{"the leader is unknown", two, []string{"LWS_WORKER_INDEX=1"}, []string{"its name is empty"}, []string{"<--model>"}, false},
+		{"the rank is unknown", two, []string{"LWS_LEADER_ADDRESS=leader.svc"}, []string{"in its group is unknown: ''"}, []string{"<--model>"}, false},
 		{"no topology file", two, append(joined, "NCCL_TOPO_FILE=/no/such.xml"), []string{"/no/such.xml is missing or empty"}, []string{"<--model>"}, false},
 	}
 	for _, c := range cases {
@@ -222,6 +230,32 @@ func TestScriptOfAPod(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A worker of a JobSet counts from its job's index, the leader is number 0, and both know the leader's name.
+func TestScriptOfAJobSet(t *testing.T) {
+	s := jobSetServe()
+	s.Pods.Command = []string{"engine"}
+	m := newMachine(t)
+	m.device("uverbs0", "mlx5_0", "4: ACTIVE")
+	m.device("uverbs1", "mlx5_1", "4: ACTIVE")
+	m.write("bin/getent", "#!/bin/sh\n[ \"$2\" = r1-0-leader-0-0.r1-0 ]\n")
+	for _, c := range []struct {
+		worker bool
+		env    []string
+		want   string
+		ok     bool
+	}{
+		{false, []string{"JOBSET_NAME=r1-0", "JOB_COMPLETION_INDEX=0"}, "<--node-rank><0><--dist-init-addr><r1-0-leader-0-0.r1-0:29501>", true},
+		{true, []string{"JOBSET_NAME=r1-0", "JOB_COMPLETION_INDEX=2"}, "<--node-rank><3><--dist-init-addr><r1-0-leader-0-0.r1-0:29501>", true},
+		{true, []string{"JOBSET_NAME=r1-0"}, "the number of this pod in its group is unknown", false},
+		{true, []string{"JOB_COMPLETION_INDEX=2"}, "the first pod of the group is unknown", false},
+	} {
+		out, err := m.start(s, c.worker, c.env...)
+		if (err == nil) != c.ok || !strings.Contains(out, c.want) {
+			t.Errorf("%v: error %v, %q is not in\n%s", c.env, err, c.want, out)
+		}
 	}
 }
 
