@@ -4,7 +4,7 @@
 set -eu
 cd "$(dirname "$0")"
 
-sum=$(cat go.mod go.sum main.go build.sh | cksum | tr ' ' -)
+sum=$(cat go.mod go.sum main.go lws.go build.sh | cksum | tr ' ' -)
 version=$(awk '$1 == "k8s.io/kubernetes" || $2 == "k8s.io/kubernetes" {print $NF}' go.mod)
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/railwright
 folder=$cache/kube-$version-$sum
@@ -37,7 +37,7 @@ if ! GOFLAGS= CGO_ENABLED=0 $limit go build -mod=readonly -trimpath -buildvcs=fa
 	exit 1
 fi
 rm -f "$folder.log"
-for name in etcd kube-apiserver kube-controller-manager kube-scheduler kubectl kwok kwok-stages; do
+for name in etcd kube-apiserver kube-controller-manager kube-scheduler kubectl lws-manager kwok kwok-stages; do
 	ln -s server "$new/$name"
 done
 mv "$new" "$folder"

@@ -1,6 +1,6 @@
 // Command server is a Kubernetes control plane in one file: etcd, kube-apiserver, kube-controller-manager, kube-scheduler,
-// kubectl and kwok, each under its own name. They share most of their packages, so that one build costs less than half of
-// six. The tests in the folder above start it.
+// kubectl, kwok and the controller of LeaderWorkerSet, each under its own name. They share most of their packages, so that one build
+// costs less than half of seven. The tests in the folder above start it.
 package main
 
 import (
@@ -38,6 +38,11 @@ func main() {
 		os.Exit(cli.Run(scheduler.NewSchedulerCommand()))
 	case "kubectl":
 		os.Exit(cli.Run(kubectl.NewDefaultKubectlCommand()))
+	case "lws-manager":
+		if err := runLWS(os.Args[1:]); err != nil {
+			fmt.Fprintln(os.Stderr, "lws-manager:", err)
+			os.Exit(1)
+		}
 	case "kwok":
 		if err := runKwok(context.Background()); err != nil {
 			fmt.Fprintln(os.Stderr, "kwok:", err)
@@ -48,7 +53,7 @@ func main() {
 			fmt.Printf("---\n%s\n", stage)
 		}
 	default:
-		fmt.Fprintf(os.Stderr, "%s: not a program of this file; known: etcd, kube-apiserver, kube-controller-manager, kube-scheduler, kubectl, kwok, kwok-stages\n", name)
+		fmt.Fprintf(os.Stderr, "%s: not a program of this file; known: etcd, kube-apiserver, kube-controller-manager, kube-scheduler, kubectl, lws-manager, kwok, kwok-stages\n", name)
 		os.Exit(2)
 	}
 }
