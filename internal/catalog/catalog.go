@@ -28,6 +28,7 @@ type Catalog struct {
 	Switches map[string]SwitchModel
 	Fabrics  map[string]FabricModel
 	Models   map[string]LanguageModel
+	Charts   map[string]ChartModel
 }
 
 // GPUModel is a kind of GPU as PCI and the driver count them: of a module with two dies that are two PCI

@@ -37,20 +37,21 @@ const (
 )
 
 func folders() []string {
-	return []string{gpuFolder, nicFolder, machineFolder, switchFolder, fabricFolder, modelFolder}
+	return []string{gpuFolder, nicFolder, machineFolder, switchFolder, fabricFolder, modelFolder, chartFolder}
 }
 
 // read loads and validates a catalog whose root holds the folders.
 func read(files fs.FS) (*Catalog, error) {
 	var c Catalog
-	var gpuErr, nicErr, machineErr, switchErr, fabricErr, modelErr error
+	var gpuErr, nicErr, machineErr, switchErr, fabricErr, modelErr, chartErr error
 	c.GPUs, gpuErr = readParts[GPUModel](files, gpuFolder)
 	c.NICs, nicErr = readParts[NICModel](files, nicFolder)
 	c.Machines, machineErr = readParts[MachineModel](files, machineFolder)
 	c.Switches, switchErr = readParts[SwitchModel](files, switchFolder)
 	c.Fabrics, fabricErr = readParts[FabricModel](files, fabricFolder)
 	c.Models, modelErr = readParts[LanguageModel](files, modelFolder)
-	unread := errors.Join(checkTree(files), gpuErr, nicErr, machineErr, switchErr, fabricErr, modelErr)
+	c.Charts, chartErr = readParts[ChartModel](files, chartFolder)
+	unread := errors.Join(checkTree(files), gpuErr, nicErr, machineErr, switchErr, fabricErr, modelErr, chartErr)
 	if err := errors.Join(unread, c.validate()); err != nil {
 		return nil, err
 	}

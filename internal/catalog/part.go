@@ -34,6 +34,7 @@ func kinds() []kind {
 			[]string{"explain --net NAME", "predict --net NAME", "size --net NAME"}},
 		{modelFolder, "models", "published language models: the fields of config.json that set their size", []string{"config model_type", "config num_hidden_layers", "config hidden_size", "config max_position_embeddings"},
 			[]string{"size NAME", "serving.model of a cluster file"}},
+		{chartFolder, "charts", "software that Helm installs on a cluster of Kubernetes, at the version that plans name", []string{"version", "namespace", "repository", "chart"}, nil},
 	}
 }
 
@@ -142,8 +143,10 @@ func (c *Catalog) parts(k kind) []fabric.CatalogPart {
 		return shownParts(k, c.Switches)
 	case fabricFolder:
 		return shownParts(k, c.Fabrics)
-	default:
+	case modelFolder:
 		return shownParts(k, c.Models)
+	default:
+		return shownParts(k, c.Charts)
 	}
 }
 
@@ -206,6 +209,10 @@ func shownFigures(name string, v reflect.Value) []fabric.CatalogFigure {
 			all = append(all, fabric.CatalogFigure{Name: name + " " + key, Value: fmt.Sprint(f[key])})
 		}
 		return all
+	case []ChartKey:
+		return eachShown("value", f)
+	case []ChartImage:
+		return eachShown("image", f)
 	case []string:
 		return []fabric.CatalogFigure{{Name: name, Value: strings.Join(f, ", ")}}
 	case *bool:
@@ -215,6 +222,16 @@ func shownFigures(name string, v reflect.Value) []fabric.CatalogFigure {
 	default:
 		return []fabric.CatalogFigure{{Name: name, Value: fmt.Sprint(f)}}
 	}
+}
+
+// eachShown shows every entry of a list under one name.
+func eachShown[T interface{ shown() (value, source string) }](name string, list []T) []fabric.CatalogFigure {
+	var all []fabric.CatalogFigure
+	for _, one := range list {
+		value, source := one.shown()
+		all = append(all, fabric.CatalogFigure{Name: name, Value: value, Source: source})
+	}
+	return all
 }
 
 func (l PCIeLink) shown() (value, source string) {

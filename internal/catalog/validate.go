@@ -48,6 +48,7 @@ func (c *Catalog) validate() error {
 	all = append(all, transports(c.Fabrics)...)
 	all = append(all, each(modelFolder, c.Models, func(p *problems, id string, m LanguageModel) { p.model(id, m) })...)
 	all = append(all, modelNames(c.Models)...)
+	all = append(all, each(chartFolder, c.Charts, func(p *problems, _ string, m ChartModel) { p.chart(m) })...)
 	return errors.Join(all...)
 }
 
