@@ -20,6 +20,7 @@ type ChartModel struct {
 	Repository string       `yaml:"repository"` // URL of a repository of Helm; empty where the reference says all
 	Version    string       `yaml:"version"`
 	Namespace  string       `yaml:"namespace"` // that its vendor installs it in
+	Security   PodSecurity  `yaml:"security"`
 	Source     string       `yaml:"source"`
 	Keys       []ChartKey   `yaml:"keys"` // values that a plan sets; no others are
 	Images     []ChartImage `yaml:"images"`
@@ -28,6 +29,13 @@ type ChartModel struct {
 	UpgradesFrom  string `yaml:"upgrades_from"`
 	UpgradeLoses  string `yaml:"upgrade_loses"` // what an upgrade from an older one does, as a verb and its object
 	UpgradeSource string `yaml:"upgrade_source"`
+}
+
+// PodSecurity is the level of Pod Security admission that the pods of a chart need in their namespace.
+type PodSecurity struct {
+	Level  string `yaml:"level"` // privileged, baseline, restricted
+	Why    string `yaml:"why"`
+	Source string `yaml:"source"`
 }
 
 // ChartKey is a value of a chart, and where its meaning was read.
@@ -59,6 +67,8 @@ func (m ChartModel) Image(use string) (ChartImage, bool) {
 	return m.Images[i], true
 }
 
+func (s PodSecurity) shown() (value, source string) { return s.Level + ": " + s.Why, s.Source }
+
 func (k ChartKey) shown() (value, source string) { return k.Key, k.Source }
 
 func (i ChartImage) shown() (value, source string) {
@@ -84,6 +94,9 @@ func (p *problems) chart(m ChartModel) {
 	}
 	if !namespaceName.MatchString(m.Namespace) {
 		p.add("namespace", "%q is not a name of a namespace", m.Namespace)
+	}
+	if s := m.Security; !slices.Contains([]string{"privileged", "baseline", "restricted"}, s.Level) || s.Why == "" || s.Source == "" {
+		p.add("security", "needs a level (privileged, baseline, restricted), why, and a source")
 	}
 	repository, err := url.Parse(m.Repository)
 	if oci := strings.HasPrefix(m.Chart, ociScheme); oci == (m.Repository != "") || err != nil || !oci && repository.Scheme != "https" {

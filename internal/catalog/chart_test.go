@@ -8,7 +8,7 @@ import (
 // What would install something else than was read of is refused, with its field.
 func TestCharts(t *testing.T) {
 	sound := func() ChartModel {
-		return ChartModel{Title: "T", Chart: "c", Repository: "https://charts.example.test", Version: "v1.2.3", Namespace: "ns", Source: "a page",
+		return ChartModel{Title: "T", Chart: "c", Repository: "https://charts.example.test", Version: "v1.2.3", Namespace: "ns", Source: "a page", Security: PodSecurity{"baseline", "it is so", "a page"},
 			Keys:   []ChartKey{{"driver.rdma.enabled", "a page"}, {"node-feature-discovery.enabled", "a page"}},
 			Images: []ChartImage{{"driver", "example.test/a", "driver", "1.2.3", "a page"}}}
 	}
@@ -23,6 +23,8 @@ func TestCharts(t *testing.T) {
 		"a range of versions":        {func(m *ChartModel) { m.Version = "^1.2" }, "version"},
 		"two versions":               {func(m *ChartModel) { m.Version = "1.2.3\n1.2.4" }, "version"},
 		"namespace in capitals":      {func(m *ChartModel) { m.Namespace = "Ns" }, "namespace"},
+		"a level that is none":       {func(m *ChartModel) { m.Security.Level = "strict" }, "security"},
+		"a level without its source": {func(m *ChartModel) { m.Security.Source = "" }, "security"},
 		"no repository":              {func(m *ChartModel) { m.Repository = "" }, "repository"},
 		"repository without TLS":     {func(m *ChartModel) { m.Repository = "http://charts.example.test" }, "repository"},
 		"registry and repository":    {func(m *ChartModel) { m.Chart = "oci://example.test/c" }, "repository"},

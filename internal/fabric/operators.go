@@ -4,7 +4,6 @@ package fabric
 // order of their installation, each ready before the next, and what gives the NICs to pods where no operator does.
 type Operators struct {
 	Kubernetes string         `json:"kubernetes"`         // minor version of the cluster: 1.34
-	Nodes      []string       `json:"-"`                  // of the plan, as the API server names them; Plan.Nodes has them already
 	API        string         `json:"api,omitempty"`      // version of resource.k8s.io that claims are written in; empty: nothing is claimed
 	Labels     []NodeLabel    `json:"labels,omitempty"`   // that every machine of the plan gets before anything is installed
 	Features   string         `json:"features,omitempty"` // release that runs Node Feature Discovery; empty: none does
