@@ -29,6 +29,7 @@ type Catalog struct {
 	Fabrics  map[string]FabricModel
 	Models   map[string]LanguageModel
 	Engines  map[string]EngineModel
+	Charts   map[string]ChartModel
 }
 
 // GPUModel is a kind of GPU as PCI and the driver count them: of a module with two dies that are two PCI

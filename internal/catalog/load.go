@@ -38,13 +38,13 @@ const (
 )
 
 func folders() []string {
-	return []string{gpuFolder, nicFolder, machineFolder, switchFolder, fabricFolder, modelFolder, engineFolder}
+	return []string{gpuFolder, nicFolder, machineFolder, switchFolder, fabricFolder, modelFolder, engineFolder, chartFolder}
 }
 
 // read loads and validates a catalog whose root holds the folders.
 func read(files fs.FS) (*Catalog, error) {
 	var c Catalog
-	var gpuErr, nicErr, machineErr, switchErr, fabricErr, modelErr, engineErr error
+	var gpuErr, nicErr, machineErr, switchErr, fabricErr, modelErr, engineErr, chartErr error
 	c.GPUs, gpuErr = readParts[GPUModel](files, gpuFolder)
 	c.NICs, nicErr = readParts[NICModel](files, nicFolder)
 	c.Machines, machineErr = readParts[MachineModel](files, machineFolder)
@@ -52,7 +52,8 @@ func read(files fs.FS) (*Catalog, error) {
 	c.Fabrics, fabricErr = readParts[FabricModel](files, fabricFolder)
 	c.Models, modelErr = readParts[LanguageModel](files, modelFolder)
 	c.Engines, engineErr = readParts[EngineModel](files, engineFolder)
-	unread := errors.Join(checkTree(files), gpuErr, nicErr, machineErr, switchErr, fabricErr, modelErr, engineErr)
+	c.Charts, chartErr = readParts[ChartModel](files, chartFolder)
+	unread := errors.Join(checkTree(files), gpuErr, nicErr, machineErr, switchErr, fabricErr, modelErr, engineErr, chartErr)
 	if err := errors.Join(unread, c.validate()); err != nil {
 		return nil, err
 	}

@@ -36,6 +36,7 @@ func kinds() []kind {
 			[]string{"size NAME", "serving.model of a cluster file"}},
 		{engineFolder, "engines", "inference engines, and their images", []string{"images nvidia", "images amd"},
 			[]string{"size --engine NAME", "serving.engine of a cluster file"}},
+		{chartFolder, "charts", "software that Helm installs on a cluster of Kubernetes, at the version that plans name", []string{"version", "namespace", "repository", "chart"}, nil},
 	}
 }
 
@@ -146,8 +147,10 @@ func (c *Catalog) parts(k kind) []fabric.CatalogPart {
 		return shownParts(k, c.Fabrics)
 	case engineFolder:
 		return shownParts(k, c.Engines)
-	default:
+	case modelFolder:
 		return shownParts(k, c.Models)
+	default:
+		return shownParts(k, c.Charts)
 	}
 }
 
@@ -216,6 +219,10 @@ func shownFigures(name string, v reflect.Value) []fabric.CatalogFigure {
 			all = append(all, fabric.CatalogFigure{Name: name + " " + key, Value: fmt.Sprint(f[key])})
 		}
 		return all
+	case []ChartKey:
+		return eachShown("value", f)
+	case []ChartImage:
+		return eachShown("image", f)
 	case []string:
 		return []fabric.CatalogFigure{{Name: name, Value: strings.Join(f, ", ")}}
 	case *bool:
@@ -225,6 +232,16 @@ func shownFigures(name string, v reflect.Value) []fabric.CatalogFigure {
 	default:
 		return []fabric.CatalogFigure{{Name: name, Value: fmt.Sprint(f)}}
 	}
+}
+
+// eachShown shows every entry of a list under one name.
+func eachShown[T interface{ shown() (value, source string) }](name string, list []T) []fabric.CatalogFigure {
+	var all []fabric.CatalogFigure
+	for _, one := range list {
+		value, source := one.shown()
+		all = append(all, fabric.CatalogFigure{Name: name, Value: value, Source: source})
+	}
+	return all
 }
 
 func (l PCIeLink) shown() (value, source string) {

@@ -53,6 +53,7 @@ func (c *Catalog) validate() error {
 		p.text("source", m.Source)
 		p.images(m.Images)
 	})...)
+	all = append(all, each(chartFolder, c.Charts, func(p *problems, _ string, m ChartModel) { p.chart(m) })...)
 	return errors.Join(all...)
 }
 

@@ -19,8 +19,8 @@ type catalogOptions struct {
 func (a *app) catalogCommand(run func(context.Context, catalogOptions) error) *cobra.Command {
 	return &cobra.Command{
 		Use:   "catalog [KIND] [NAME]",
-		Short: "Show the GPUs, NICs, machines, switches, fabrics and models that are known, with the source of every figure",
-		Long: "Show what is known: without arguments the kinds (gpus, nics, machines, switches, fabrics, models); with KIND its\n" +
+		Short: "Show the GPUs, NICs, machines, switches, fabrics, models and Helm charts that are known, with the source of every figure",
+		Long: "Show what is known: without arguments the kinds (gpus, nics, machines, switches, fabrics, models, charts); with KIND its\n" +
 			"parts; with NAME every figure of a part with its unit and source, its other names, and the flags that take it.",
 		Args: mayTake(2),
 		RunE: func(c *cobra.Command, args []string) error { return run(c.Context(), catalogOptions{words: args}) },

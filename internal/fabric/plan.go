@@ -20,6 +20,7 @@ type Plan struct {
 	Traffic    *Traffic         `json:"traffic,omitempty"`    // nil where the fabric's classes are not the owner's to choose (InfiniBand)
 	Serving    *Serving         `json:"serving,omitempty"`    // nil where the cluster file names no model, or the platform has no launch of it
 	Namespaces []KubeNamespace  `json:"namespaces,omitempty"` // of pods and operators, where the launcher is Kubernetes
+	Operators  *Operators       `json:"operators,omitempty"`  // nil where the launcher is not Kubernetes, or the cloud brings them
 	Pods       *PodDevices      `json:"pods,omitempty"`       // nil where the launcher is not Kubernetes
 	Claims     *Claims          `json:"claims,omitempty"`     // nil where it is not, or where device plugins give the pods all of their devices
 	Cloud      *Cloud           `json:"cloud,omitempty"`      // nil where the machines exist already

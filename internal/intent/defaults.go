@@ -75,7 +75,9 @@ func (c *Cluster) applyDefaults(cat *catalog.Catalog) {
 		c.Kubernetes = &Kube{}
 	}
 	if c.Kubernetes != nil {
+		c.versionOfVKS()
 		c.Kubernetes.applyDefaults(c.Platform, c.Nodes, cat)
+		c.driverDefaults(cat)
 	}
 	if c.Serving != nil && c.Serving.Engine == "" {
 		c.Serving.Engine = "sglang"

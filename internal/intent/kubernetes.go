@@ -4,7 +4,7 @@ import "railwright.dev/railwright/internal/fabric"
 
 // Kube is what runs the pods of a cluster, and what each of them gets.
 type Kube struct {
-	Version   string `json:"version,omitempty" yaml:"version,omitempty" jsonschema:"pattern=^1\\.[0-9]{2}$" jsonschema_description:"minor version of the cluster, in quotes: 1.34; it decides in which version of resource.k8s.io claims are written; default 1.34"`
+	Version   string `json:"version,omitempty" yaml:"version,omitempty" jsonschema:"pattern=^1\\.[0-9]{2}$" jsonschema_description:"minor version of the cluster, in quotes: 1.34; it decides in which version of resource.k8s.io claims are written; default that of vsphere.vks, else 1.34"`
 	Namespace string `json:"namespace,omitempty" yaml:"namespace,omitempty" jsonschema:"pattern=^[a-z0-9]([-a-z0-9]*[a-z0-9])?$,maxLength=63,description=of the pods and their claims; default default"`
 	GPUDriver string `json:"gpu_driver,omitempty" yaml:"gpu_driver,omitempty" jsonschema:"enum=device-plugin,enum=gpu.nvidia.com,enum=gpu.amd.com" jsonschema_description:"what gives GPUs to pods: a DRA driver or a device plugin; default device-plugin on gke, elsewhere the DRA driver of the GPU's vendor"`
 	NICDriver string `json:"nic_driver,omitempty" yaml:"nic_driver,omitempty" jsonschema:"enum=dra.net,enum=shared-device-plugin" jsonschema_description:"what gives NICs to pods: a DRA driver, or the RDMA shared device plugin; default dra.net"`
@@ -12,6 +12,8 @@ type Kube struct {
 	Groups    string `json:"groups,omitempty" yaml:"groups,omitempty" jsonschema:"enum=leaderworkerset,enum=jobset" jsonschema_description:"the kind of object that makes the pods of a served model; default leaderworkerset"`
 	Queue     *Queue `json:"queue,omitempty" yaml:"queue,omitempty" jsonschema_description:"what admits groups of pods as a whole; default nothing: pods of a group that does not fit wait on their machines"`
 	Pod       *Pod   `json:"pod,omitempty" yaml:"pod,omitempty" jsonschema:"description=what each pod gets; default a whole machine"`
+
+	Drivers *KernelDrivers `json:"drivers,omitempty" yaml:"drivers,omitempty" jsonschema:"description=who installs the kernel drivers of GPUs and NICs"`
 }
 
 // Pod is the devices of a pod.

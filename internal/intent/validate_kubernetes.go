@@ -80,6 +80,8 @@ func (v *validator) kubernetes() {
 		v.add(step(at, "version"), fmt.Sprintf("%s has no resource.k8s.io in a version that the drivers publish in: 1.%d or later", k.Version, firstDRA))
 	}
 	v.plugins(k, at)
+	v.kernelDrivers(k, at)
+	v.sameVersion(k, at)
 	for i, g := range v.cluster.Nodes {
 		if v.sound([]string{"nodes", strconv.Itoa(i), "machine"}) {
 			v.podsOn(k, g)

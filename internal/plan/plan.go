@@ -55,6 +55,9 @@ func New(c *intent.Cluster, cat *catalog.Catalog) (*fabric.Plan, error) {
 	if err := podDevices(p, c, cat); err != nil {
 		return nil, err
 	}
+	if err := operators(p, c, cat); err != nil {
+		return nil, err
+	}
 	if err := vsphere(p, c, cat); err != nil {
 		return nil, err
 	}

@@ -33,6 +33,7 @@ func Kubernetes() []ClusterFormat {
 			Render: func(p *fabric.Plan) fabric.Artifact { return kubernetes.Groups(serve(p)) },
 		},
 	}
+	all = append(all, Operators()...)
 	for i := range all {
 		asked := all[i].Skip
 		all[i].Skip = func(p *fabric.Plan) bool { return p.Launcher != launchedByKubernetes || asked(p) }

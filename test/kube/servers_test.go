@@ -116,7 +116,7 @@ func etcd(p *plane, clients, peers int) []string {
 
 func apiServer(p *plane, port, store int) []string {
 	return []string{
-		"kube-apiserver", "--etcd-servers", fmt.Sprintf("http://127.0.0.1:%d", store),
+		"kube-apiserver", "--allow-privileged=true", "--etcd-servers", fmt.Sprintf("http://127.0.0.1:%d", store),
 		"--bind-address", "127.0.0.1", "--advertise-address", "127.0.0.1", "--secure-port", fmt.Sprint(port),
 		"--client-ca-file", p.path("ca.crt"), "--tls-cert-file", p.path("server.crt"), "--tls-private-key-file", p.path("server.key"),
 		"--service-account-issuer", "https://kubernetes.default.svc", "--service-account-key-file", p.path("server.key"),
