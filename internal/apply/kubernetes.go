@@ -21,22 +21,27 @@ type Kubernetes struct {
 	Plan   string // its name
 	Folder string // where the journals of clusters are, on this machine
 
-	Force   bool // take fields from those who own them
-	Replace bool // delete and make anew what cannot be changed
-	Prune   bool // delete what the plan no longer has
+	Force      bool     // take fields from those who own them
+	Replace    bool     // delete and make anew what cannot be changed
+	Prune      bool     // delete what the plan no longer has
+	DeleteData []string // objects whose data may go with them, as Named names them
+	Unmet      bool     // apply although a precondition is not met
 
-	Ready  time.Duration                    // how long pods are waited for
-	Placed time.Duration                    // of it, how long where the scheduler has no machine for one
-	Doing  func(format string, args ...any) // says what is waited for
-	Say    func(format string, args ...any) // says something at once
+	Ready      time.Duration                    // how long objects are waited for that do not say it
+	ReadyAsked bool                             // a person said so: it is also for objects that do
+	Placed     time.Duration                    // how long where something is in the way that nobody works on
+	Doing      func(format string, args ...any) // says what is waited for
+	Say        func(format string, args ...any) // says something at once
 }
 
 // kubeStep is what is to be done with an object.
 type kubeStep struct {
 	object kube.Object // as it is applied; of Remove: as it is
 	before kube.Object // without JSON where there is none
+	turn   turn
 	kind   Kind
 	reason string
+	later  bool  // the server cannot be asked about it before its namespace or its kind is there
 	err    error // why it cannot be done, or is unknown
 }
 
@@ -89,7 +94,7 @@ func (c Kubernetes) steps(ctx context.Context, objects []kube.Object) ([]kubeSte
 		}
 		steps = append(steps, s)
 	}
-	return steps, nil
+	return steps, giveTurns(steps)
 }
 
 // step is one of them; an error only if asking the others is of no use.
@@ -100,7 +105,7 @@ func (c Kubernetes) step(ctx context.Context, o kube.Object, all []kube.Object) 
 	case err != nil:
 		return kubeStep{}, err
 	case !served && defines(all, o):
-		return kubeStep{object: o, kind: Create, reason: "its kind is new too"}, nil
+		return kubeStep{object: o, kind: Create, later: true, reason: "its kind is new too"}, nil
 	case !served:
 		return kubeStep{object: o, kind: Unknown, err: c.notServed(ctx, o)}, nil
 	}
@@ -122,12 +127,15 @@ func (c Kubernetes) step(ctx context.Context, o kube.Object, all []kube.Object) 
 		s.compare(would)
 	case err == nil:
 	case !s.existed() && kube.NotFound(err) && slices.ContainsFunc(all, func(n kube.Object) bool { return n.Kind == "Namespace" && n.Name == o.Namespace }):
-		s.reason = "its namespace is new too"
+		s.later, s.reason = true, "its namespace is new too"
 	case len(kube.Conflicts(err)) > 0:
 		s.kind, s.err = Update, fmt.Errorf("%w; --force-conflicts takes them over", err)
 	case s.existed() && len(kube.Immutable(err)) > 0:
 		s.kind, s.reason = Replace, strings.Join(kube.Immutable(err), ", ")+" cannot be changed: it is deleted and made anew"
-		if !c.Replace {
+		switch {
+		case c.keeps(o):
+			s.err = fmt.Errorf("%w; its data would go with it: --replace --delete-data %s deletes both, and makes it anew", err, Named(o))
+		case !c.Replace:
 			s.err = fmt.Errorf("%w; --replace deletes it and makes it anew", err)
 		}
 	default:
@@ -192,47 +200,4 @@ func (c Kubernetes) notServed(ctx context.Context, o kube.Object) error {
 		return fmt.Errorf("%s: the cluster does not serve %s: what defines its kinds is not installed, or not switched on", o, group)
 	}
 	return fmt.Errorf("%s: the cluster does not serve this kind in %s; of %s it serves: %s", o, o.APIVersion, group, strings.Join(versions, ", "))
-}
-
-// left returns the objects of this plan that are there and that it no longer has: those with its label, of the kinds that a
-// plan can have, in whose fields this program has a part.
-func (c Kubernetes) left(ctx context.Context, objects []kubeStep) (left []kubeStep, err error) {
-	kinds := prunable()
-	for _, s := range objects {
-		if k := (kindOf{s.object.APIVersion, s.object.Kind}); !slices.Contains(kinds, k) && s.object.Kind != "Namespace" && s.object.Kind != "CustomResourceDefinition" {
-			kinds = append(kinds, k)
-		}
-	}
-	for _, k := range kinds {
-		served, err := c.Client.Serves(ctx, k.apiVersion, k.kind)
-		if err != nil {
-			return nil, err
-		}
-		if !served {
-			continue
-		}
-		found, err := c.Client.List(ctx, k.apiVersion, k.kind, kube.Selection{Labels: PlanLabel + "=" + c.Plan})
-		if err != nil {
-			return nil, err
-		}
-		for _, o := range found {
-			planned := slices.ContainsFunc(objects, func(s kubeStep) bool { return s.object.String() == o.String() })
-			if !planned && kube.OwnFields(o) != nil && !slices.ContainsFunc(left, func(s kubeStep) bool { return s.object.UID == o.UID }) {
-				left = append(left, kubeStep{object: o, before: o, kind: Remove, reason: "the plan no longer has it"})
-			}
-		}
-	}
-	return left, nil
-}
-
-type kindOf struct{ apiVersion, kind string }
-
-// prunable are the kinds that are rendered for a cluster. Namespaces are never pruned: others have objects in them.
-func prunable() []kindOf {
-	return []kindOf{
-		{"apps/v1", "StatefulSet"}, {"v1", "Service"}, {"v1", "ConfigMap"},
-		{"resource.k8s.io/v1", "ResourceClaim"}, {"resource.k8s.io/v1", "ResourceClaimTemplate"}, {"resource.k8s.io/v1", "DeviceClass"},
-		{"resource.k8s.io/v1beta2", "ResourceClaimTemplate"}, {"resource.k8s.io/v1beta2", "DeviceClass"},
-		{"resource.k8s.io/v1beta1", "ResourceClaimTemplate"}, {"resource.k8s.io/v1beta1", "DeviceClass"},
-	}
 }

@@ -24,9 +24,11 @@ const kubeEntryKind = "KubernetesJournalEntry"
 type kubeEntry struct {
 	*entry `json:"-"`
 	fabric.Meta
-	Server  string       `json:"server"`
-	Plan    string       `json:"plan"`
-	Objects []heldObject `json:"objects"`
+	Server string `json:"server"`
+	Plan   string `json:"plan"`
+	// Continues says that it is a later turn of the apply of the entry before it, which is rolled back with it.
+	Continues bool         `json:"continues,omitempty"`
+	Objects   []heldObject `json:"objects"`
 }
 
 // heldObject is an object as it was before an apply.
@@ -85,9 +87,9 @@ func (c Kubernetes) recover(ctx context.Context, j *journal) error {
 		case open:
 			var e *kubeEntry
 			if e, err = loadKube(slot); err == nil {
-				if err = c.undo(ctx, e); err == nil {
-					j.undone = append(j.undone, e.changes()...)
-				}
+				var changes []Change
+				changes, err = c.undo(ctx, e)
+				j.undone = append(j.undone, changes...)
 			}
 			if err != nil {
 				err = fmt.Errorf("an apply or rollback was interrupted, and cannot be undone: %w; the previous objects are in %q: "+
@@ -102,12 +104,12 @@ func (c Kubernetes) recover(ctx context.Context, j *journal) error {
 }
 
 // newEntry saves what is there before the steps.
-func (c Kubernetes) newEntry(j *journal, todo []kubeStep) (*kubeEntry, error) {
+func (c Kubernetes) newEntry(j *journal, todo []kubeStep, continues bool) (*kubeEntry, error) {
 	slot, err := j.newEntry()
 	if err != nil {
 		return nil, err
 	}
-	e := &kubeEntry{entry: slot, Meta: fabric.NewMeta(kubeEntryKind), Server: c.Client.Server(), Plan: c.Plan}
+	e := &kubeEntry{entry: slot, Meta: fabric.NewMeta(kubeEntryKind), Server: c.Client.Server(), Plan: c.Plan, Continues: continues}
 	for _, s := range todo {
 		h := heldObject{Object: s.object, Kind: s.kind, Before: s.before.JSON, Wrote: s.object.JSON, Forced: c.Force}
 		if h.UID = s.before.UID; s.kind == Remove {
@@ -193,22 +195,6 @@ func (e *kubeEntry) after(i int) (kube.Object, bool, error) {
 	return o, true, nil
 }
 
-// changes describes what undoing the entry does to each object.
-func (e *kubeEntry) changes() []Change {
-	changes := make([]Change, 0, len(e.Objects))
-	for _, h := range slices.Backward(e.Objects) {
-		change := Change{Path: h.String(), Kind: Restore}
-		switch {
-		case h.Kind == Create && stays(h.Object):
-			change.Kind, change.Reason = Same, "it stays: what others made in it would go with it"
-		case h.Kind == Create:
-			change.Kind = Remove
-		}
-		changes = append(changes, change)
-	}
-	return changes
-}
-
 func (e *kubeEntry) copyOf(i int) string { return filepath.Join(e.folder, strconv.Itoa(i)+".json") }
 
 // Rollback puts the objects of the last apply to a cluster back: those that did not exist are deleted, the others get their
@@ -225,25 +211,45 @@ func (c Kubernetes) Rollback(ctx context.Context) (changes []Change, err error) 
 	if j.undone != nil {
 		return j.undone, nil
 	}
+	chain, err := c.lastApply(j)
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range chain { // all of it is looked at before any of it is touched
+		if _, err := c.undoings(ctx, e); err != nil {
+			return nil, fmt.Errorf("%w: nothing was rolled back; the previous objects are in %q", err, e.folder)
+		}
+	}
+	for _, e := range chain {
+		if err := e.become(open); err != nil {
+			return changes, err
+		}
+		undone, err := c.undo(ctx, e)
+		if err != nil {
+			return nil, fmt.Errorf("%w: rolled back in part: repeat railwright rollback; the previous objects are in %q", err, e.folder)
+		}
+		changes = append(changes, undone...)
+	}
+	return changes, nil
+}
+
+// lastApply are the entries of the last apply, the last of its turns first.
+func (c Kubernetes) lastApply(j *journal) (chain []*kubeEntry, err error) {
 	entries, err := listEntries(j.folder)
 	if err != nil {
 		return nil, err
 	}
-	if len(entries) == 0 {
+	for _, slot := range slices.Backward(entries) {
+		e, err := loadKube(slot)
+		if err != nil {
+			return nil, err
+		}
+		if chain = append(chain, e); !e.Continues {
+			return chain, nil
+		}
+	}
+	if len(chain) == 0 {
 		return nil, fmt.Errorf("cluster %s: %w from this machine", c.Client.Server(), ErrNoJournal)
 	}
-	e, err := loadKube(entries[len(entries)-1])
-	if err != nil {
-		return nil, err
-	}
-	if _, err := c.undoings(ctx, e); err != nil {
-		return nil, fmt.Errorf("%w: nothing was rolled back; the previous objects are in %q", err, e.folder)
-	}
-	if err := e.become(open); err != nil {
-		return nil, err
-	}
-	if err := c.undo(ctx, e); err != nil {
-		return nil, fmt.Errorf("%w: rolled back in part: repeat railwright rollback; the previous objects are in %q", err, e.folder)
-	}
-	return e.changes(), nil
+	return chain, nil
 }

@@ -7,9 +7,9 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -23,6 +23,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/managedfields"
+	"sigs.k8s.io/yaml"
 
 	"railwright.dev/railwright/internal/kube"
 )
@@ -37,6 +38,10 @@ type apiServer struct {
 	changes int  // requests that changed something
 	failAt  int  // the number of the change that fails, and those after it; 0: none
 	lose    bool // the failing change is made, and its answer is lost
+
+	forbidden string                                     // part of the paths of which this client may ask nothing
+	admit     func(pod *unstructured.Unstructured) error // nil: every pod
+	logs      map[string]string                          // by path, container and whether the previous run is meant
 }
 
 func newAPIServer(t *testing.T) *apiServer {
@@ -61,18 +66,33 @@ func (s *apiServer) cluster(t *testing.T, folder string) Kubernetes {
 	return Kubernetes{Client: client, Plan: "pod1", Folder: folder, Ready: 100 * time.Millisecond, Placed: 100 * time.Millisecond, Doing: func(string, ...any) {}, Say: func(string, ...any) {}}
 }
 
-// kinds are what it serves, by path of the API version.
+// served are the kinds that it serves, by path of the API version; those of the cluster begin with a slash.
+func served() map[string]map[string]string {
+	return map[string]map[string]string{
+		"/api/v1": {"configmaps": "ConfigMap", "/namespaces": "Namespace", "/nodes": "Node", "pods": "Pod", "services": "Service", "secrets": "Secret",
+			"events": "Event", "persistentvolumeclaims": "PersistentVolumeClaim", "serviceaccounts": "ServiceAccount"},
+		"/apis/apps/v1":                     {"statefulsets": "StatefulSet", "daemonsets": "DaemonSet"},
+		"/apis/batch/v1":                    {"jobs": "Job"},
+		"/apis/example.com/v1":              {"things": "Thing"},
+		"/apis/leaderworkerset.x-k8s.io/v1": {"leaderworkersets": "LeaderWorkerSet"},
+		"/apis/storage.k8s.io/v1":           {"/storageclasses": "StorageClass"},
+		"/apis/resource.k8s.io/v1": {"/deviceclasses": "DeviceClass", "/resourceslices": "ResourceSlice", "resourceclaims": "ResourceClaim",
+			"resourceclaimtemplates": "ResourceClaimTemplate"},
+	}
+}
+
+// kinds are what it says of them.
 func (s *apiServer) kinds() map[string]string {
-	const one = `{"name":%q,"namespaced":%t,"kind":%q,"verbs":["get"]}`
-	list := func(items ...string) string {
-		return `{"kind":"APIResourceList","resources":[` + strings.Join(items, ",") + `]}`
+	texts := map[string]string{"/apis/resource.k8s.io": `{"kind":"APIGroup","name":"resource.k8s.io","versions":[{"groupVersion":"resource.k8s.io/v1","version":"v1"}]}`}
+	for path, kinds := range served() {
+		var items []string
+		for name, kind := range kinds {
+			plain, cluster := strings.CutPrefix(name, "/")
+			items = append(items, fmt.Sprintf(`{"name":%q,"namespaced":%t,"kind":%q,"verbs":["get"]}`, plain, !cluster, kind))
+		}
+		texts[path] = `{"kind":"APIResourceList","resources":[` + strings.Join(items, ",") + `]}`
 	}
-	return map[string]string{
-		"/api/v1":                  list(fmt.Sprintf(one, "configmaps", true, "ConfigMap"), fmt.Sprintf(one, "namespaces", false, "Namespace"), fmt.Sprintf(one, "pods", true, "Pod"), fmt.Sprintf(one, "services", true, "Service")),
-		"/apis/apps/v1":            list(fmt.Sprintf(one, "statefulsets", true, "StatefulSet")),
-		"/apis/resource.k8s.io/v1": list(fmt.Sprintf(one, "deviceclasses", false, "DeviceClass"), fmt.Sprintf(one, "resourceclaims", true, "ResourceClaim"), fmt.Sprintf(one, "resourceclaimtemplates", true, "ResourceClaimTemplate")),
-		"/apis/resource.k8s.io":    `{"kind":"APIGroup","name":"resource.k8s.io","versions":[{"groupVersion":"resource.k8s.io/v1","version":"v1"}]}`,
-	}
+	return texts
 }
 
 func (s *apiServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -80,6 +100,15 @@ func (s *apiServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer s.lock.Unlock()
 	w.Header().Set("Content-Type", "application/json")
 	if text, ok := s.kinds()[r.URL.Path]; ok {
+		fmt.Fprint(w, text)
+		return
+	}
+	if s.forbidden != "" && strings.Contains(r.URL.Path, s.forbidden) {
+		s.answer(w, nil, apierrors.NewForbidden(schema.GroupResource{Resource: "things"}, "", errors.New(`User "me" cannot list resource "things"`)))
+		return
+	}
+	asked := r.URL.Query()
+	if text, ok := s.logs[fmt.Sprintf("%s %s %s", r.URL.Path, asked.Get("container"), asked.Get("previous"))]; ok {
 		fmt.Fprint(w, text)
 		return
 	}
@@ -132,8 +161,8 @@ func (s *apiServer) serve(r *http.Request, dry bool) (*unstructured.Unstructured
 	}
 	switch r.Method {
 	case http.MethodGet:
-		if live == nil && !strings.Contains(filepath.Base(filepath.Dir(path)), "s") || live == nil && isCollection(path) {
-			return s.list(path, r.URL.Query().Get("labelSelector")), nil
+		if live == nil && isCollection(path) {
+			return s.list(path, r.URL.Query()), nil
 		}
 		if live == nil {
 			return nil, missing
@@ -156,6 +185,11 @@ func (s *apiServer) serve(r *http.Request, dry bool) (*unstructured.Unstructured
 	if r.Method == http.MethodPost {
 		path += "/" + sent.GetName()
 		live, sent = nil, sent.DeepCopy()
+		if sent.GetKind() == "Pod" && s.admit != nil {
+			if err := s.admit(sent); err != nil {
+				return nil, err
+			}
+		}
 	}
 	next, err := s.next(r, live, sent)
 	if err != nil {
@@ -177,8 +211,14 @@ func (s *apiServer) serve(r *http.Request, dry bool) (*unstructured.Unstructured
 	return next, nil
 }
 
+// isCollection: namespaces, namespaces/jobs/pods; not namespaces/jobs, namespaces/jobs/pods/nccl-0.
 func isCollection(path string) bool {
-	return slices.Contains([]string{"configmaps", "namespaces", "pods", "services", "statefulsets", "deviceclasses", "resourceclaims", "resourceclaimtemplates"}, filepath.Base(path))
+	for version := range served() {
+		if rest, ok := strings.CutPrefix(path, version+"/"); ok {
+			return strings.Count(rest, "/")%2 == 0
+		}
+	}
+	return false
 }
 
 // next is what an object becomes.
@@ -234,16 +274,71 @@ func merge(into, patch map[string]any) map[string]any {
 	return into
 }
 
-func (s *apiServer) list(path, labels string) *unstructured.Unstructured {
+func (s *apiServer) list(path string, query url.Values) *unstructured.Unstructured {
 	items := []any{}
-	key, value, _ := strings.Cut(labels, "=")
+	key, value, _ := strings.Cut(query.Get("labelSelector"), "=")
+	uid := strings.TrimPrefix(query.Get("fieldSelector"), "involvedObject.uid=")
 	for at, o := range s.objects {
-		parts := strings.Split(at, "/")
-		if parts[len(parts)-2] == filepath.Base(path) && (labels == "" || o.GetLabels()[key] == value) {
+		inside := strings.HasPrefix(at, path+"/") || !strings.Contains(path, "/namespaces/") && filepath.Base(filepath.Dir(at)) == filepath.Base(path)
+		about, _, _ := unstructured.NestedString(o.Object, "involvedObject", "uid")
+		if inside && (key == "" || o.GetLabels()[key] == value) && (uid == "" || about == uid) {
 			items = append(items, o.Object)
 		}
 	}
 	return &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "SomeList", "items": items}}
+}
+
+// put makes an object as its controller or the kubelet does: with status and UID.
+func (s *apiServer) put(t *testing.T, path, text string) {
+	t.Helper()
+	o := &unstructured.Unstructured{}
+	if err := yaml.Unmarshal([]byte(text), &o.Object); err != nil {
+		t.Fatal(err)
+	}
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	if o.GetUID() == "" {
+		s.uids++
+		o.SetUID(types.UID(fmt.Sprintf("uid-%d", s.uids)))
+	}
+	s.objects[path] = o
+}
+
+// node makes one with room for 110 pods, and these resources besides: nvidia.com/gpu: 8.
+func (s *apiServer) node(t *testing.T, name, resources string) {
+	t.Helper()
+	s.put(t, "/api/v1/nodes/"+name, "apiVersion: v1\nkind: Node\nmetadata: {name: "+name+", labels: {gpu: yes-"+name+"}}\nstatus: {allocatable: {pods: 110, "+resources+"}}\n")
+}
+
+// status sets the status of an object once it is there; it is done when the test ends.
+func (s *apiServer) status(t *testing.T, path, text string) {
+	t.Helper()
+	var status map[string]any
+	if err := yaml.Unmarshal([]byte(text), &status); err != nil {
+		t.Fatal(err)
+	}
+	end := make(chan struct{})
+	t.Cleanup(func() { close(end) })
+	go func() {
+		for {
+			s.lock.Lock()
+			if o := s.objects[path]; o != nil {
+				o = o.DeepCopy()
+				o.Object["status"] = status
+				s.objects[path] = o
+			}
+			done := s.objects[path] != nil
+			s.lock.Unlock()
+			if done {
+				return
+			}
+			select {
+			case <-end:
+				return
+			case <-time.After(time.Millisecond):
+			}
+		}
+	}()
 }
 
 // asIs converts and defaults nothing: there is one version of each kind.

@@ -322,9 +322,10 @@ func TestClusterBadObjects(t *testing.T) {
 
 func TestClusterPodsPending(t *testing.T) {
 	s := newAPIServer(t)
+	s.node(t, "n1", "")
 	c := s.cluster(t, t.TempDir())
 	a := c.Write(t.Context(), manifest("apiVersion: apps/v1\nkind: StatefulSet\nmetadata: {name: nccl, namespace: jobs}\nspec: {replicas: 2, selector: {matchLabels: {app: nccl}}}\n"))
-	if a.Status != fabric.Fail || a.Activation == nil || a.Activation.Pending[0] != "StatefulSet jobs/nccl: 0 of 2 pods ready" {
+	if a.Status != fabric.Fail || a.Activation == nil || a.Activation.Pending[0] != "StatefulSet jobs/nccl: 0 of 2 pods ready after 100ms" {
 		t.Errorf("%+v", a)
 	}
 }
@@ -332,6 +333,7 @@ func TestClusterPodsPending(t *testing.T) {
 // The scheduler has no machine for a pod: that is said at once, and not waited for as long as for an image.
 func TestClusterNoMachine(t *testing.T) {
 	s := newAPIServer(t)
+	s.node(t, "n1", "")
 	c := s.cluster(t, t.TempDir())
 	const words = "no nodes available to schedule pods"
 	pod := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Pod",
@@ -346,7 +348,7 @@ func TestClusterNoMachine(t *testing.T) {
 	if took := time.Since(began); took > 30*time.Second {
 		t.Errorf("waited %s for a machine", took)
 	}
-	if a.Activation == nil || !strings.Contains(a.Activation.Pending[0], words) || len(said) != 1 || !strings.Contains(said[0], words) {
+	if a.Activation == nil || !strings.Contains(a.Activation.Pending[0], words) || len(said) != 2 || !strings.Contains(said[1], words) {
 		t.Errorf("%+v, said %q", a, said)
 	}
 }

@@ -9,74 +9,89 @@ import (
 	"slices"
 
 	"railwright.dev/railwright/internal/kube"
+	"railwright.dev/railwright/internal/rollout"
 )
 
 // undoing is what puts one object back.
 type undoing func(context.Context) error
 
+// restoring is an object that is put back.
+type restoring struct {
+	change Change  // for people
+	do     undoing // nil: it is as it was, or stays as it is
+}
+
 // undo puts every object of an entry back, the last one first, and deletes the entry, which is open. Nothing is touched if
 // somebody changed one of them since.
-func (c Kubernetes) undo(ctx context.Context, e *kubeEntry) error {
+func (c Kubernetes) undo(ctx context.Context, e *kubeEntry) (changes []Change, err error) {
 	todo, err := c.undoings(ctx, e)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	for _, u := range todo {
-		if err := u(ctx); err != nil {
-			return err
+		changes = append(changes, u.change)
+		if u.do == nil {
+			continue
+		}
+		if err := u.do(ctx); err != nil {
+			return nil, err
 		}
 	}
 	if err := e.become(draft); err != nil {
-		return err
+		return nil, err
 	}
-	return os.RemoveAll(e.folder)
+	return changes, os.RemoveAll(e.folder)
 }
 
-// undoings looks at every object of an entry, and returns what is left to be done.
-func (c Kubernetes) undoings(ctx context.Context, e *kubeEntry) (todo []undoing, err error) {
+// undoings looks at every object of an entry, and returns what puts each back.
+func (c Kubernetes) undoings(ctx context.Context, e *kubeEntry) (todo []restoring, err error) {
 	for i, h := range slices.Backward(e.Objects) {
-		u, err := c.undoing(ctx, e, i, h)
+		s, err := c.standing(ctx, e, i, h)
 		if err != nil {
 			return nil, err
 		}
-		if u != nil {
-			todo = append(todo, u)
+		u := restoring{change: Change{Path: h.String(), Kind: Restore}}
+		if h.Kind == Create {
+			u.change.Kind = Remove
+			if why := c.staying(s); why != "" {
+				u.change.Kind, u.change.Reason = Same, why
+			}
 		}
+		if u.do, err = c.back(ctx, s); err != nil {
+			return nil, err
+		}
+		todo = append(todo, u)
 	}
 	return todo, nil
 }
 
-// undoing is nil for an object that is as it was.
-func (c Kubernetes) undoing(ctx context.Context, e *kubeEntry, i int, h heldObject) (undoing, error) {
-	after, done, err := e.after(i)
-	if err != nil {
-		return nil, err
+// standing finds how an object is now, and what it was.
+func (c Kubernetes) standing(ctx context.Context, e *kubeEntry, i int, h heldObject) (s standing, err error) {
+	s = standing{held: h}
+	if s.after, s.done, err = e.after(i); err != nil {
+		return s, err
 	}
 	which := h.Object
-	if done {
-		which = after // its namespace may have been found out when it was applied
+	if s.done {
+		which = s.after // its namespace may have been found out when it was applied
 	}
 	served, err := c.Client.Serves(ctx, which.APIVersion, which.Kind)
-	if err != nil {
-		return nil, err
-	}
-	if !served && h.Kind == Create {
-		return nil, nil // its kind is gone, and it with it
+	if err != nil || !served && h.Kind == Create {
+		return s, err // its kind is gone, and it with it
 	}
 	if which, err = c.Client.Resolve(ctx, which); err != nil {
-		return nil, err
+		return s, err
 	}
-	now, err := c.Client.Get(ctx, which)
+	s.now, err = c.Client.Get(ctx, which)
 	if err != nil && !kube.NotFound(err) {
-		return nil, err
+		return s, err
 	}
-	s := standing{held: h, now: now, there: err == nil, after: after, done: done}
+	s.there = err == nil
 	if h.Before != nil {
-		if s.before, err = kube.Read(h.Before); err != nil {
-			return nil, err
-		}
+		s.before, err = kube.Read(h.Before)
+		return s, err
 	}
-	return c.back(ctx, s)
+	return s, nil
 }
 
 // standing is an object before, after and now.
@@ -88,7 +103,7 @@ type standing struct {
 	there         bool // now
 }
 
-// back decides what puts an object back.
+// back decides what puts an object back; nil: nothing is left to be done.
 func (c Kubernetes) back(ctx context.Context, s standing) (undoing, error) {
 	original := s.there && s.before.UID != "" && s.now.UID == s.before.UID
 	if s.held.Kind == Update {
@@ -134,7 +149,7 @@ func (s standing) kept(original bool) error {
 func (c Kubernetes) undone(s standing) undoing {
 	switch s.held.Kind {
 	case Create:
-		if stays(s.held.Object) {
+		if c.staying(s) != "" {
 			return nil
 		}
 		return func(ctx context.Context) error { return c.remove(ctx, s.now) }
@@ -149,8 +164,21 @@ func (c Kubernetes) undone(s standing) undoing {
 	return func(ctx context.Context) error { return c.restore(ctx, s) }
 }
 
-// stays reports whether an object that was made is left there: what others made in a namespace, or of a kind, would go with it.
-func stays(o kube.Object) bool { return o.Kind == "Namespace" || o.Kind == "CustomResourceDefinition" }
+// lasting reports whether an object is one in which, or of which, others make objects: these would go with it.
+func lasting(o kube.Object) bool {
+	return o.Kind == "Namespace" || o.Kind == "CustomResourceDefinition"
+}
+
+// staying says why an object that was made is left there; empty: it goes. A claim that never got a volume holds nothing.
+func (c Kubernetes) staying(s standing) string {
+	switch {
+	case lasting(s.held.Object):
+		return "it stays: what others made in it would go with it"
+	case s.there && s.held.Object.Kind == "PersistentVolumeClaim" && c.keeps(s.now) && rollout.Holds(s.now.JSON):
+		return "it stays for its data: --delete-data " + Named(s.now) + " deletes both"
+	}
+	return ""
+}
 
 func deleting(o kube.Object) bool {
 	f, err := kube.FieldsOf(o.JSON)

@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"railwright.dev/railwright/internal/fabric"
 	"railwright.dev/railwright/internal/kube"
+	"railwright.dev/railwright/internal/rollout"
 )
 
 // Look says what applying the artifacts to a cluster would change, as its API server sees it. It changes nothing.
@@ -22,6 +24,13 @@ func (c Kubernetes) Look(ctx context.Context, artifacts []fabric.Artifact) Appli
 		return a
 	}
 	a.Status = a.judge(true)
+	unknown := func(p Precondition) bool { return p.Status == fabric.Unknown }
+	switch {
+	case a.unmet() > 0:
+		a.Status = fabric.Fail
+	case a.Status == fabric.Pass && slices.ContainsFunc(a.Preconditions, unknown):
+		a.Status = fabric.Unknown
+	}
 	return a
 }
 
@@ -30,15 +39,16 @@ func (c Kubernetes) look(ctx context.Context, a *Applied, objects []kube.Object)
 	if err != nil {
 		return err
 	}
+	a.Preconditions = c.preconditions(ctx, steps)
 	left, err := c.left(ctx, steps)
-	if err != nil {
+	switch {
+	case err != nil && c.Prune:
+		a.Changes = append(a.Changes, Change{Path: "what the plan no longer has", Kind: Unknown, Reason: err.Error()})
+	case err != nil:
 		a.Note += "; what the plan no longer has is unknown: " + err.Error()
 	}
-	if c.Prune {
-		steps = append(steps, left...)
-	} else {
-		a.Others = leftTexts(left)
-	}
+	deleted, stay := c.pruned(left)
+	steps, a.Others = append(steps, deleted...), append(stay, unwaited(steps)...)
 	for _, s := range steps {
 		a.Changes = append(a.Changes, s.change())
 	}
@@ -46,15 +56,19 @@ func (c Kubernetes) look(ctx context.Context, a *Applied, objects []kube.Object)
 	return err
 }
 
-func leftTexts(left []kubeStep) (texts []string) {
-	for _, s := range left {
-		texts = append(texts, s.object.String()+": the plan no longer has it; --prune deletes it")
+// unwaited names the kinds of which nothing here knows when they are ready.
+func unwaited(steps []kubeStep) (texts []string) {
+	for _, s := range steps {
+		text := fmt.Sprintf("%s of %s: not waited for: when one is ready is unknown here", s.object.Kind, s.object.APIVersion)
+		if s.kind != Remove && rollout.Waits(rollout.KindOf(s.object.APIVersion, s.object.Kind)) == rollout.Unknown && !slices.Contains(texts, text) {
+			texts = append(texts, text)
+		}
 	}
 	return texts
 }
 
 // Write applies the artifacts to a cluster. What was there before is in the journal first; when an object cannot be applied,
-// those before it are put back. Then pods are waited for.
+// those before it are put back. Then the objects are waited for.
 func (c Kubernetes) Write(ctx context.Context, artifacts []fabric.Artifact) Applied {
 	a := Applied{Node: fabric.OnKubernetes, Changes: []Change{}, Note: c.Client.Place()}
 	objects, err := c.objects(artifacts)
@@ -65,7 +79,9 @@ func (c Kubernetes) Write(ctx context.Context, artifacts []fabric.Artifact) Appl
 		a.Status, a.Error = fabric.Unknown, err.Error()
 		return a
 	}
-	a.Status = a.judge(false)
+	if a.Status = a.judge(false); a.unmet() > 0 && !c.Unmet {
+		a.Status = fabric.Fail
+	}
 	return a
 }
 
@@ -76,51 +92,112 @@ func (c Kubernetes) write(ctx context.Context, a *Applied, objects []kube.Object
 	}
 	defer func() { err = errors.Join(err, j.close()) }()
 	a.Interrupted = j.undone != nil
-	steps, err := c.steps(ctx, objects)
+	steps, err := c.allowed(ctx, a, objects)
 	if err != nil {
 		return fmt.Errorf("%w: nothing was applied", err)
 	}
-	left, err := c.left(ctx, steps)
-	switch {
-	case err != nil && c.Prune:
-		return fmt.Errorf("what the plan no longer has: %w: nothing was applied", err)
-	case err != nil:
-		a.Note += "; what the plan no longer has is unknown: " + err.Error()
-	case c.Prune:
-		steps = append(steps, left...)
-	default:
-		a.Others = leftTexts(left)
+	if a.unmet() > 0 && !c.Unmet {
+		a.Note += fmt.Sprintf("; nothing was applied: %s not met; --ignore-preconditions applies all the same", fabric.Count(a.unmet(), "precondition"))
+		return nil
 	}
+	return c.writeTurns(ctx, a, j, steps)
+}
+
+// allowed are the steps of an apply, if the server lets each be done.
+func (c Kubernetes) allowed(ctx context.Context, a *Applied, objects []kube.Object) ([]kubeStep, error) {
+	steps, err := c.steps(ctx, objects)
+	if err != nil {
+		return nil, err
+	}
+	left, err := c.left(ctx, steps)
+	if err != nil && c.Prune {
+		return nil, fmt.Errorf("what the plan no longer has: %w", err)
+	}
+	if err != nil {
+		a.Note += "; what the plan no longer has is unknown: " + err.Error()
+	}
+	deleted, stay := c.pruned(left)
 	var problems []error
-	var todo []kubeStep
 	for _, s := range steps {
 		if s.err != nil {
 			problems = append(problems, s.err)
-		} else if s.kind != Same {
-			todo = append(todo, s)
 		}
 	}
 	if len(problems) > 0 {
-		return fmt.Errorf("%w: nothing was applied", errors.Join(problems...))
+		return nil, errors.Join(problems...)
 	}
-	if err := c.carryOut(ctx, j, todo); err != nil {
-		return err
+	if a.Preconditions = c.preconditions(ctx, steps); len(a.Preconditions) > 0 {
+		c.Say("%s", preconditionsText(a.Preconditions))
 	}
-	for _, s := range steps {
-		a.Changes = append(a.Changes, s.change())
+	a.Others = append(stay, unwaited(steps)...)
+	return append(steps, deleted...), ctx.Err()
+}
+
+func preconditionsText(all []Precondition) string {
+	count := make(map[fabric.Status]int)
+	for _, p := range all {
+		count[p.Status]++
 	}
-	if pending := c.awaitPods(ctx, steps); len(pending) > 0 {
-		a.Activation = &Activation{Network: fabric.OnKubernetes, Pending: pending, Proofs: []fabric.Proof{}}
+	return fmt.Sprintf("%s: %d met, %d not met, %d unknown", fabric.Count(len(all), "precondition"), count[fabric.Pass], count[fabric.Fail], count[fabric.Unknown])
+}
+
+// writeTurns applies the objects turn by turn. Each turn is one entry of the journal: what is applied is kept while the next one waits for
+// it, which can take hours, and a repeated apply goes on from there.
+func (c Kubernetes) writeTurns(ctx context.Context, a *Applied, j *journal, steps []kubeStep) error {
+	turns := inTurns(steps)
+	continues := false
+	for n, turn := range turns {
+		var todo []kubeStep
+		for _, s := range turn {
+			if s.kind != Same {
+				todo = append(todo, s)
+			}
+		}
+		if pending := c.await(ctx, neededBy(todo, steps)); len(pending) > 0 {
+			a.wait(pending)
+			for _, s := range slices.Concat(turns[n:]...) {
+				if s.kind != Same {
+					a.pend(fmt.Sprintf("%s: not applied: %s is not ready; repeat railwright apply when it is", s.object, pending[0].Object))
+				}
+			}
+			return nil
+		}
+		if err := c.carryOut(ctx, j, todo, steps, continues); err != nil {
+			if n > 0 {
+				err = fmt.Errorf("%w; what was applied before it stays: railwright rollback --kubernetes takes it back", err)
+			}
+			return err
+		}
+		continues = continues || len(todo) > 0
+		for _, s := range turn {
+			a.Changes = append(a.Changes, s.change())
+		}
 	}
+	a.wait(c.await(ctx, steps))
 	return nil
 }
 
-// carryOut does the steps under an entry of the journal.
-func (c Kubernetes) carryOut(ctx context.Context, j *journal, todo []kubeStep) error {
+// wait notes what is not ready.
+func (a *Applied) wait(pending []Unready) {
+	for _, u := range pending {
+		a.pend(u.String())
+		a.Activation.Unready = append(a.Activation.Unready, u)
+	}
+}
+
+func (a *Applied) pend(text string) {
+	if a.Activation == nil {
+		a.Activation = &Activation{Network: fabric.OnKubernetes, Proofs: []fabric.Proof{}}
+	}
+	a.Activation.Pending = append(a.Activation.Pending, text)
+}
+
+// carryOut does the steps of a turn under an entry of the journal.
+func (c Kubernetes) carryOut(ctx context.Context, j *journal, todo, all []kubeStep, continues bool) error {
 	if len(todo) == 0 {
 		return nil
 	}
-	e, err := c.newEntry(j, todo)
+	e, err := c.newEntry(j, todo, continues)
 	if err != nil {
 		return fmt.Errorf("journal %q: %w: nothing was applied", j.folder, err)
 	}
@@ -128,6 +205,11 @@ func (c Kubernetes) carryOut(ctx context.Context, j *journal, todo []kubeStep) e
 		return fmt.Errorf("%w: nothing was applied", err)
 	}
 	for i, s := range todo {
+		if i > 0 && lasting(todo[i-1].object) && !lasting(s.object) {
+			if err := c.askAgain(ctx, all); err != nil {
+				return c.takeBack(ctx, e, err)
+			}
+		}
 		c.Doing("applying %s", s.object)
 		after, err := c.do(ctx, s)
 		if err == nil {
@@ -140,14 +222,51 @@ func (c Kubernetes) carryOut(ctx context.Context, j *journal, todo []kubeStep) e
 	return e.become("")
 }
 
+// askAgain asks the server what it could not say before namespaces and kinds were there: whether it takes the objects in them and of
+// them, and whether it admits their pods.
+func (c Kubernetes) askAgain(ctx context.Context, steps []kubeStep) error {
+	var problems []error
+	for _, s := range steps {
+		if !s.later || lasting(s.object) {
+			continue
+		}
+		c.Doing("asking %s again about %s", c.Client.Server(), s.object)
+		o, err := c.Client.Resolve(ctx, s.object)
+		if err == nil {
+			_, err = c.Client.Apply(ctx, o, kube.ApplyOptions{DryRun: true, Force: c.Force})
+		}
+		if err != nil {
+			problems = append(problems, err)
+		}
+	}
+	if !c.Unmet {
+		for _, p := range c.admissions(ctx, steps) {
+			if p.Status == fabric.Fail {
+				problems = append(problems, errors.New(p.String()))
+			}
+		}
+	}
+	return errors.Join(problems...)
+}
+
 // takeBack undoes a part that was applied. That has its own time: the user may have interrupted the rest.
 func (c Kubernetes) takeBack(ctx context.Context, e *kubeEntry, err error) error {
 	const within = time.Minute
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), within)
 	defer cancel()
 	c.Doing("putting back what was applied before that")
-	if undo := c.undo(ctx, e); undo != nil {
+	undone, undo := c.undo(ctx, e)
+	if undo != nil {
 		return fmt.Errorf("%w: and what was applied could not be put back: %w: repeat railwright apply or rollback; the previous objects are in %q", err, undo, e.folder)
+	}
+	var stay []string
+	for _, u := range undone {
+		if u.Kind == Same {
+			stay = append(stay, u.Path)
+		}
+	}
+	if len(stay) > 0 {
+		return fmt.Errorf("%w: nothing else was applied than what stays: %s", err, firstOf(stay))
 	}
 	return fmt.Errorf("%w: nothing was applied", err)
 }

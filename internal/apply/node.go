@@ -52,6 +52,8 @@ type Applied struct {
 	Waits string `json:"waits,omitempty"`
 	// Others are files that are not of railwright and configure the same interfaces.
 	Others []string `json:"others,omitempty"`
+	// Preconditions are what a cluster of Kubernetes has, or lacks, of what objects need that are to be applied.
+	Preconditions []Precondition `json:"preconditions,omitempty"`
 	// Note is why the last activation was taken back.
 	Note string `json:"note,omitempty"`
 	// Scripts are what a person runs, in this order.
@@ -68,6 +70,8 @@ type Activation struct {
 	Pending []string `json:"pending,omitempty"` // what is not in effect, and why
 	Skipped []string `json:"skipped,omitempty"` // what a lab host does not have, and why
 	Undone  bool     `json:"undone,omitempty"`  // what it found before is in effect again
+	// Unready are the objects of Kubernetes among Pending, with what was seen of them.
+	Unready []Unready `json:"unready,omitempty"`
 
 	Confirmed bool `json:"confirmed,omitempty"` // the machine was reached over a new connection afterwards
 

@@ -21,14 +21,15 @@ import (
 // applyOptions are the flags of apply.
 type applyOptions struct {
 	fleetOptions
-	dryRun    bool
+	dryRun    dryRun
 	activate  bool
 	within    time.Duration
 	runbook   string
 	snapshots []string // of ESX hosts, for the runbook
 	kubeOptions
-	force, replace, prune bool
-	wait                  *time.Duration // for pods; nil: as long as is usual
+	force, replace, prune, unmet bool
+	deleteData                   []string
+	wait                         *time.Duration // for objects; nil: as long as is usual, or as they say
 }
 
 func (a *app) applyCommand(run func(context.Context, applyOptions) error) *cobra.Command {
@@ -41,7 +42,7 @@ func (a *app) applyCommand(run func(context.Context, applyOptions) error) *cobra
 			"On a real machine they take effect at its next start, so that the connection to it is not cut; on a lab host at once.\n" +
 			"Files of a switch are not applied in this version: it is unknown, with the command that loads them.\n" +
 			"Objects of Kubernetes are applied to the API server of a kubeconfig, as fields owned by railwright (server-side apply);\n" +
-			"`railwright rollback --kubernetes` from the same machine puts back what was there. Where the plan is of a cluster that a\n" +
+			"they are waited for, and `railwright rollback --kubernetes` from the same machine puts back what was there. Where the plan is of a cluster that a\n" +
 			"cloud makes, they go to that cluster; to another one only with --context. Scripts for a cloud's command line are\n" +
 			"listed for a person, and never run.\n" +
 			"On platform vsphere the ESX hosts come first, vsphere.parallel at a time: over SSH (vsphere.ssh) the steps that prepare\n" +
@@ -68,7 +69,8 @@ func (a *app) applyCommand(run func(context.Context, applyOptions) error) *cobra
 		},
 	}
 	o.flags(c)
-	c.Flags().BoolVar(&o.dryRun, "dry-run", false, "only report what would change")
+	c.Flags().Var(&o.dryRun, "dry-run", "only report what would change, and which preconditions are not met; --dry-run=server is the same")
+	c.Flags().Lookup("dry-run").NoOptDefVal = "server"
 	c.Flags().BoolVar(&o.activate, "activate", false, "put the network into effect now; a machine that is not reached afterwards brings the old one back")
 	c.Flags().DurationVar(&o.within, "within", pipeline.ActivateWithin, "with --activate: how long a machine waits to be reached before it brings its old network back")
 	outputFlag(c, &o.runbook, "runbook", "file to write the steps to that people do by hand, as Markdown; - writes it to standard output")
@@ -77,7 +79,9 @@ func (a *app) applyCommand(run func(context.Context, applyOptions) error) *cobra
 	c.Flags().BoolVar(&o.force, "force-conflicts", false, "take fields of objects of Kubernetes from those who own them")
 	c.Flags().BoolVar(&o.replace, "replace", false, "delete and make anew objects of Kubernetes that cannot be changed, as a ResourceClaimTemplate")
 	c.Flags().BoolVar(&o.prune, "prune", false, "delete objects of Kubernetes that this plan had and no longer has")
-	c.Flags().DurationVar(&wait, "wait", pipeline.PodsReady, "how long pods of Kubernetes are waited for; default not so long where the scheduler has no machine for them")
+	deleteDataFlag(c, &o.deleteData, "with --prune or --replace: an object of Kubernetes that may go with its data")
+	c.Flags().BoolVar(&o.unmet, "ignore-preconditions", false, "apply to Kubernetes although it lacks something that the objects need")
+	c.Flags().DurationVar(&wait, "wait", pipeline.PodsReady, "how long each object of Kubernetes is waited for; default not so long where something is in its way that nobody works on, and longer where the plan says so")
 	c.MarkFlagsMutuallyExclusive("runbook", "lab")
 	c.MarkFlagsMutuallyExclusive("runbook", "dry-run", "activate")
 	c.MarkFlagsMutuallyExclusive("lab", "activate")
@@ -94,7 +98,10 @@ func (o applyOptions) validate() error {
 	if o.wait != nil && *o.wait < 0 {
 		return fmt.Errorf("flag --wait: %s: is below 0", *o.wait)
 	}
-	return nil
+	if len(o.deleteData) > 0 && !o.prune && !o.replace {
+		return errors.New("flag --delete-data: only with --prune or --replace is an object deleted")
+	}
+	return checkDataNames(o.deleteData)
 }
 
 func (a *app) apply(ctx context.Context, o applyOptions) (err error) {
@@ -112,10 +119,10 @@ func (a *app) apply(ctx context.Context, o applyOptions) (err error) {
 		return err
 	}
 	// What was changed is said, whatever went wrong after it.
-	if err := errors.Join(a.printApplied(results, o.dryRun), err); err != nil {
+	if err := errors.Join(a.printApplied(results, bool(o.dryRun)), err); err != nil {
 		return err
 	}
-	status, words := applyVerdict(results, o.dryRun)
+	status, words := applyVerdict(results, bool(o.dryRun))
 	if !a.json() {
 		if _, err := fmt.Fprintln(a.stdout, words); err != nil {
 			return err
@@ -137,7 +144,8 @@ func (a *app) applyAll(ctx context.Context, o applyOptions) (results []apply.App
 		return nil, err
 	}
 	k := o.cluster(a)
-	k.Force, k.Replace, k.Prune, k.DryRun, k.InLab, k.Wait = o.force, o.replace, o.prune, o.dryRun, o.lab, o.wait
+	k.Force, k.Replace, k.Prune, k.DryRun, k.InLab, k.Wait = o.force, o.replace, o.prune, bool(o.dryRun), o.lab, o.wait
+	k.Unmet, k.DeleteData = o.unmet, o.deleteData
 	k, hosts, err := pipeline.Beyond(in.plan, k)
 	if err != nil {
 		return nil, err
@@ -174,7 +182,7 @@ func (a *app) applyVSphere(ctx context.Context, o applyOptions, p *fabric.Plan) 
 	v.Open(ctx)
 	defer func() { err = errors.Join(err, v.Close()) }()
 	a.doing("working on %s", v)
-	change := pipeline.VSphereChange{File: o.file, DryRun: o.dryRun, Force: o.force}
+	change := pipeline.VSphereChange{File: o.file, DryRun: bool(o.dryRun), Force: o.force}
 	results = v.Apply(ctx, change)
 	return results, v.Stopped(results, change), nil
 }
@@ -185,7 +193,7 @@ func (a *app) applyHosts(ctx context.Context, o applyOptions, m *reached) (resul
 	if o.activate {
 		return pipeline.Activate(ctx, m.fleet, m.plan, "", o.lab, o.within)
 	}
-	return pipeline.Apply(ctx, m.fleet, m.plan, "", o.lab, o.dryRun)
+	return pipeline.Apply(ctx, m.fleet, m.plan, "", o.lab, bool(o.dryRun))
 }
 
 // applyVerdict decides the exit status of an apply, and its words.
@@ -261,6 +269,14 @@ func changesText(r apply.Applied, dryRun bool) string {
 	for _, o := range r.Others {
 		line("other", o)
 	}
+	for _, p := range r.Preconditions {
+		switch p.Status {
+		case fabric.Fail:
+			line("not met", p.String())
+		case fabric.Unknown:
+			line("unknown", p.String())
+		}
+	}
 	for i, f := range r.Scripts {
 		printf(&b, "  %-8d %s\n", i+1, strings.TrimSuffix(f.File+": "+f.Doc, ": "))
 		for line := range strings.Lines(f.Text) {
@@ -283,6 +299,9 @@ func changesText(r apply.Applied, dryRun bool) string {
 		for _, p := range v.Pending {
 			line("pending", p)
 		}
+		for _, u := range v.Unready {
+			unreadyText(&b, u)
+		}
 		for _, s := range v.Skipped {
 			line("skipped", s)
 		}
@@ -296,6 +315,23 @@ func changesText(r apply.Applied, dryRun bool) string {
 		line("note", "the files "+apply.TakesEffect(r.Changes))
 	}
 	return b.String()
+}
+
+// unreadyText is what was seen of an object that did not get ready.
+func unreadyText(b *strings.Builder, u apply.Unready) {
+	if len(u.Events)+len(u.Log) == 0 {
+		return
+	}
+	printf(b, "  what was seen of %s:\n", u.Object)
+	for _, e := range u.Events {
+		printf(b, "    event  %s\n", e)
+	}
+	if len(u.Log) > 0 {
+		printf(b, "    log of %s:\n", u.Of)
+	}
+	for _, l := range u.Log {
+		printf(b, "      %s\n", l)
+	}
 }
 
 func interruptedText(dryRun bool) string {

@@ -29,6 +29,7 @@ func flagWords() map[string]wordList {
 		"kv-dtype":   llm.KVDTypes,
 		"example":    intent.Examples,
 		"fault":      faultWords,
+		"dry-run":    dryRunWords,
 		"suite":      func() []string { return []string{"ping"} },
 		"output":     func() []string { return []string{"text", "json"} },
 		"cpu":        func() []string { return []string{"intel", "amd", "arm"} },

@@ -27,11 +27,18 @@ func (o kubeOptions) cluster(a *app) pipeline.Kubernetes {
 	return pipeline.Kubernetes{Kubeconfig: o.kubeconfig, Context: o.context, Doing: a.doing, Say: a.progress}
 }
 
-func (a *app) rollbackCluster(ctx context.Context, o kubeOptions) error {
+// deleteDataFlag takes objects that hold what no plan can make again.
+func deleteDataFlag(c *cobra.Command, names *[]string, usage string) {
+	c.Flags().StringArrayVar(names, "delete-data", nil, usage+": PersistentVolumeClaim/NAMESPACE/NAME, Secret/NAMESPACE/NAME; can be repeated")
+}
+
+func (a *app) rollbackCluster(ctx context.Context, o rollbackOptions) error {
 	if err := a.begin(ctx); err != nil {
 		return err
 	}
-	changes, err := o.cluster(a).Rollback(ctx)
+	k := o.cluster(a)
+	k.DeleteData = o.deleteData
+	changes, err := k.Rollback(ctx)
 	if errors.Is(err, apply.ErrNoJournal) {
 		return err
 	}

@@ -16,7 +16,8 @@ import (
 // rollbackOptions are the flags of rollback.
 type rollbackOptions struct {
 	kubeOptions
-	file string
+	file       string
+	deleteData []string
 }
 
 func (a *app) rollbackCommand(run func(context.Context, rollbackOptions) error) *cobra.Command {
@@ -29,20 +30,25 @@ func (a *app) rollbackCommand(run func(context.Context, rollbackOptions) error) 
 			"machine: what was made or set in vCenter, then each step on each host, the last first, with the reboots that takes.\n" +
 			"What somebody changed since is named, and nothing of that host is rolled back.\n\n" +
 			"With --kubernetes: the objects of a cluster, as they were before the last apply to it from this machine. Those that did\n" +
-			"not exist are deleted; the others get their previous fields. Namespaces and kinds that were made stay. An object whose\n" +
-			"applied fields somebody changed since is named, and nothing is rolled back.",
+			"not exist are deleted; the others get their previous fields. Namespaces and kinds that were made stay, and so do claims\n" +
+			"of volumes that have one, unless --delete-data names them. An object whose applied fields somebody changed since is\n" +
+			"named, and nothing is rolled back.",
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			for _, name := range []string{"kubeconfig", "context"} {
+			for _, name := range []string{"kubeconfig", "context", "delete-data"} {
 				if c.Flags().Changed(name) && !o.kubernetes {
 					return fmt.Errorf("flag --%s: only with --kubernetes is a cluster rolled back", name)
 				}
+			}
+			if err := checkDataNames(o.deleteData); err != nil {
+				return err
 			}
 			return run(c.Context(), o)
 		},
 	}
 	o.clusterFlags(c)
 	fileFlag(c, &o.file)
+	deleteDataFlag(c, &o.deleteData, "with --kubernetes: a claim of a volume that may go with its data")
 	c.Flags().BoolVar(&o.kubernetes, "kubernetes", false, "the objects of a Kubernetes cluster instead of the files of this host")
 	c.MarkFlagsMutuallyExclusive("file", "kubernetes")
 	return c
@@ -74,7 +80,7 @@ func (a *app) rollbackVSphere(ctx context.Context, file string) (err error) {
 func (a *app) rollback(ctx context.Context, o rollbackOptions) error {
 	switch {
 	case o.kubernetes:
-		return a.rollbackCluster(ctx, o.kubeOptions)
+		return a.rollbackCluster(ctx, o)
 	case o.file != "":
 		return a.rollbackVSphere(ctx, o.file)
 	}

@@ -12,6 +12,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"net/http"
 	"net/url"
 	"strings"
 	"sync"
@@ -63,7 +64,7 @@ func serverIdentity(config *rest.Config) string {
 
 // request is one question to the API server.
 type request struct {
-	verb   string // GET, PATCH
+	verb   string // GET, POST, PATCH, DELETE
 	path   string
 	query  url.Values
 	body   []byte
@@ -71,8 +72,21 @@ type request struct {
 	object string          // what it is about, for people
 }
 
-// ask sends a request; anything but success is an *Error. The time of all retries together is bounded too.
+// ask sends a request whose answer is JSON; anything but success is an *Error.
 func (c *Client) ask(ctx context.Context, r request) ([]byte, error) {
+	body, err := c.read(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	if !json.Valid(body) {
+		return nil, &Error{Object: r.object, Status: http.StatusOK, Text: c.notJSON(body)}
+	}
+	return body, nil
+}
+
+// read sends a request, and returns the answer as it is; anything but success is an *Error. The time of all retries together is
+// bounded too.
+func (c *Client) read(ctx context.Context, r request) ([]byte, error) {
 	const retries = 3 // each after as long as the server asks for
 	ctx, cancel := context.WithTimeout(ctx, 2*c.timeout)
 	defer cancel()
@@ -92,9 +106,6 @@ func (c *Client) ask(ctx context.Context, r request) ([]byte, error) {
 	body, err := result.Raw()
 	if err != nil {
 		return nil, c.problem(ctx, r.object, status, body, err)
-	}
-	if !json.Valid(body) {
-		return nil, &Error{Object: r.object, Status: status, Text: c.notJSON(body)}
 	}
 	return body, nil
 }

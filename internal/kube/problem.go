@@ -25,7 +25,8 @@ type Error struct {
 	Conflicts []Conflict
 	Immutable []string // fields that cannot be changed
 
-	cause error
+	unauthorized bool // the client may not ask for it
+	cause        error
 }
 
 // Conflict is a field that another manager owns.
@@ -45,6 +46,13 @@ func NotFound(err error) bool { return hasStatus(err, http.StatusNotFound) }
 
 // NoAnswer reports whether an error means that the API server did not answer, or not as one: the next question is of no use.
 func NoAnswer(err error) bool { return hasStatus(err, 0) }
+
+// Refused reports whether the server refuses an object for what it is: it is not valid, or what admits objects to the cluster does not admit
+// it (Pod Security, quotas). A server that does not let this client ask says nothing about the object.
+func Refused(err error) bool {
+	e, ok := errors.AsType[*Error](err)
+	return ok && (e.Status == http.StatusUnprocessableEntity || e.Status == http.StatusForbidden && !e.unauthorized)
+}
 
 // Conflicts returns the fields for which others were asked before; none: the error is another one.
 func Conflicts(err error) []Conflict {
@@ -115,6 +123,7 @@ func (c *Client) refused(e *Error, s metav1.Status) string {
 	case http.StatusUnauthorized:
 		return fmt.Sprintf("API server %s does not accept the credentials (401)", c.server)
 	case http.StatusForbidden:
+		e.unauthorized = isUnauthorized(s.Message)
 		return "not permitted: " + s.Message
 	case http.StatusNotFound:
 		if s.Details == nil || s.Details.Name == "" {
@@ -195,4 +204,11 @@ func invalidText(e *Error, s metav1.Status) string {
 func isImmutable(message string) bool {
 	return slices.ContainsFunc([]string{"field is immutable", "updates to statefulset spec for fields other than", "pod updates may not change fields other than",
 		"may not change once set", "is immutable"}, func(words string) bool { return strings.Contains(message, words) })
+}
+
+// isUnauthorized knows the words in which the server says that a client may not ask (k8s.io/apiserver, responsewriters): User "a" cannot
+// list resource "nodes". Admission refuses with the same status, and with words of its own.
+func isUnauthorized(message string) bool {
+	_, rest, found := strings.Cut(message, ": User ")
+	return found && strings.Contains(rest, " cannot ")
 }

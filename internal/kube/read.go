@@ -46,6 +46,7 @@ func (c *Client) answer(o Object, text []byte) (Object, error) {
 type Selection struct {
 	Namespace string // empty: all
 	Labels    string // railwright.dev/plan=pod1
+	Fields    string // involvedObject.uid=...; which ones can be asked for depends on the kind
 }
 
 // List returns all objects of a kind, in all namespaces, as the server orders them.
@@ -76,6 +77,7 @@ func (c *Client) list(ctx context.Context, path string, what Object, s Selection
 		}
 		set("limit", strconv.Itoa(page))
 		set("labelSelector", s.Labels)
+		set("fieldSelector", s.Fields)
 		set("continue", token)
 		text, err := c.ask(ctx, request{verb: http.MethodGet, path: path, query: query, object: name})
 		if err != nil {

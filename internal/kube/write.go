@@ -46,13 +46,24 @@ func (c *Client) patch(ctx context.Context, o Object, kind types.PatchType, quer
 
 // Create makes an object that must not exist yet.
 func (c *Client) Create(ctx context.Context, o Object) (Object, error) {
+	return c.create(ctx, o, url.Values{})
+}
+
+// TryCreate asks the server whether it would make an object, with everything that it does before it stores one; see Refused.
+func (c *Client) TryCreate(ctx context.Context, o Object) error {
+	_, err := c.create(ctx, o, url.Values{"dryRun": {"All"}})
+	return err
+}
+
+func (c *Client) create(ctx context.Context, o Object, query url.Values) (Object, error) {
 	all := o
 	all.Name = ""
 	path, err := c.pathOf(ctx, all)
 	if err != nil {
 		return Object{}, err
 	}
-	query := url.Values{"fieldManager": {Manager}, "fieldValidation": {"Strict"}}
+	query.Set("fieldManager", Manager)
+	query.Set("fieldValidation", "Strict")
 	text, err := c.ask(ctx, request{verb: http.MethodPost, path: path, query: query, body: o.JSON, object: o.String()})
 	if err != nil {
 		return Object{}, err

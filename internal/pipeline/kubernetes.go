@@ -11,9 +11,9 @@ import (
 	"railwright.dev/railwright/internal/platform"
 )
 
-// PodsReady is how long apply waits for the pods of what it applied, where nobody says: images of some gigabytes are loaded in that time.
-// Where the scheduler has no machine for a pod, waiting gets none: it is given the time in which the devices of a machine that
-// was just started are published.
+// PodsReady is how long apply waits for an object to get ready, where neither a person nor the object says: images of some gigabytes are
+// loaded in that time. Where something is in the way that nobody works on, as a scheduler without a machine for a pod, waiting
+// changes nothing: it is given the time in which the devices of a machine that was just started are published.
 const (
 	PodsReady  = 2 * time.Minute
 	podsPlaced = 15 * time.Second
@@ -23,8 +23,10 @@ const (
 type Kubernetes struct {
 	Kubeconfig, Context     string // empty: the usual ones
 	Force, Replace, Prune   bool
+	Unmet                   bool     // apply although a precondition is not met
+	DeleteData              []string // objects whose data may go with them: PersistentVolumeClaim/NAMESPACE/NAME
 	DryRun, InLab           bool
-	Wait                    *time.Duration                   // for pods, whatever the scheduler says of them; nil: as long as is usual
+	Wait                    *time.Duration                   // for objects, whatever is in their way; nil: as long as is usual, or as they say
 	Doing                   func(format string, args ...any) // what is waited for
 	Say                     func(format string, args ...any) // at once
 	kubernetes, workstation []fabric.Artifact
@@ -101,12 +103,12 @@ func (k Kubernetes) open() (c apply.Kubernetes, err error) {
 	if k.Context, err = k.chosenContext(); err != nil {
 		return c, err
 	}
-	c = apply.Kubernetes{Force: k.Force, Replace: k.Replace, Prune: k.Prune, Ready: PodsReady, Placed: podsPlaced, Doing: k.Doing, Say: k.Say}
+	c = apply.Kubernetes{Force: k.Force, Replace: k.Replace, Prune: k.Prune, Unmet: k.Unmet, DeleteData: k.DeleteData, Ready: PodsReady, Placed: podsPlaced, Doing: k.Doing, Say: k.Say}
 	if k.plan != nil {
 		c.Plan = k.plan.Name
 	}
 	if k.Wait != nil {
-		c.Ready, c.Placed = *k.Wait, *k.Wait
+		c.Ready, c.Placed, c.ReadyAsked = *k.Wait, *k.Wait, true
 	}
 	if c.Client, err = kube.Open(k.Kubeconfig, k.Context); err != nil {
 		return c, err
