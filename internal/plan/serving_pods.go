@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"path"
 	"strings"
 
 	"railwright.dev/railwright/internal/catalog"
@@ -58,7 +59,7 @@ func serveInPods(p *fabric.Plan, c *intent.Cluster, cat *catalog.Catalog) error 
 		p.Notes = append(p.Notes, fmt.Sprintf("%s is not served: %s", s.Model, s.Refused))
 		return nil
 	}
-	return g.fill(cat)
+	return g.fill()
 }
 
 // podGroups is the groups of pods of a plan in the making.
@@ -138,19 +139,15 @@ func (g *podGroups) needsRay(pods int) string {
 }
 
 // fill plans everything beside the layout.
-func (g podGroups) fill(cat *catalog.Catalog) error {
+func (g podGroups) fill() error {
 	of, layout := g.cluster.Serving, g.serving.Layout
-	found, err := cat.Model(of.Model)
-	if err != nil {
-		return fmt.Errorf("serving.model: %w", err)
-	}
 	groups := g.pods() / layout.Nodes
 	if of.Replicas > groups {
 		return fmt.Errorf("serving.replicas: %s of %s, and the machines have room for %d", fabric.Count(of.Replicas, "group"), fabric.Count(layout.Nodes, "pod"), groups)
 	}
 	groups = cmp.Or(of.Replicas, groups)
 	s := &fabric.ServingPods{
-		Kind: cmp.Or(g.cluster.Kubernetes.Groups, fabric.LeaderWorkerSets), Name: fabric.DNSLabel(found.ID, longestName), Namespace: g.plan.Pods.Namespace, Groups: groups, Size: layout.Nodes, Idle: g.pods() - groups*layout.Nodes,
+		Kind: cmp.Or(g.cluster.Kubernetes.Groups, fabric.LeaderWorkerSets), Name: fabric.DNSLabel(path.Base(g.serving.Model), longestName), Namespace: g.plan.Pods.Namespace, Groups: groups, Size: layout.Nodes, Idle: g.pods() - groups*layout.Nodes,
 		GPUs: g.plan.Pods.GPUs, Rails: g.plan.Pods.Rails, Port: servingPort, SharedBytes: sharedPerGPU * int64(g.plan.Pods.GPUs),
 		TokenSecret: of.TokenSecret, PullSecrets: of.PullSecrets, Topology: topologyFile(g.plan.VSphere),
 	}

@@ -91,6 +91,10 @@ func (s Serve) leaderWorkerSet() (set leaderWorkerSet) {
 // about says what the groups are, and how long they may take, with the reason.
 func (s Serve) about() string {
 	l, p, t := s.Layout, s.Pods, s.Pods.Times
+	lock := ""
+	if p.Size > 1 {
+		lock = ": the capability IPC_LOCK is for memory that NICs read and write (Pod Security admission calls that privileged)"
+	}
 	lines := []string{
 		fmt.Sprintf("%s %s serves %s: %s of %s with %s each, tp %d, pp %d, %d tokens of KV cache.", s.Engine, s.Version, s.Model,
 			fabric.Count(p.Groups, "group"), fabric.Count(p.Size, "pod"), fabric.Count(p.GPUs, "GPU"), l.TP, l.PP, l.KVTokens),
@@ -98,7 +102,7 @@ func (s Serve) about() string {
 		fmt.Sprintf("A pod has %d s to start: %d until the last pod of its group runs (image), %d for imports, %d for %.1f GB of weights at %g GB/s (%s), %d for kernels and graphs.",
 			t.Startup(), t.Join, t.Imports, t.Load, float64(p.Weights.DownloadBytes)/1e9, p.Weights.GBs, p.Weights.GBsSource, t.Graphs),
 		"Leader and workers come from one template: only the leader has a port and probes, as it alone answers. A worker that fails ends its group, which is made anew.",
-		"Not privileged, not in the network or the process space of the machine: the capability IPC_LOCK is for memory that NICs read and write (Pod Security admission calls that privileged), and root is the user of the engines' images.",
+		"Not privileged, not in the network or the process space of the machine" + lock + "; root is the user of the engines' images.",
 		"No CPU or memory is requested: a pod has all GPUs that it asks for, and what else its machine has left is unknown to the plan.",
 	}
 	return strings.Join(append(lines, t.Notes...), "\n")
@@ -125,7 +129,7 @@ func (s Serve) ownVolumes() bool { return s.Pods.Weights.Mode == string(core.Rea
 func (s Serve) pod(worker bool) core.PodTemplateSpec {
 	container := core.Container{
 		Name: engineName, Image: s.Image, Command: []string{"/bin/bash", "-c"}, Args: []string{s.script(worker)}, Env: s.environment(),
-		SecurityContext: leastPrivilege("IPC_LOCK"), Resources: s.resources(), TerminationMessagePolicy: core.TerminationMessageFallbackToLogsOnError,
+		SecurityContext: s.privilege(), Resources: s.resources(), TerminationMessagePolicy: core.TerminationMessageFallbackToLogsOnError,
 		VolumeMounts: []core.VolumeMount{{Name: sharedName, MountPath: "/dev/shm"}, {Name: weightsName, MountPath: weightsAt, ReadOnly: true}},
 	}
 	if !worker {
@@ -155,6 +159,14 @@ func (s Serve) pod(worker bool) core.PodTemplateSpec {
 	return pod
 }
 
+// privilege of the engine: memory that NICs read and write stays in place, where there are such.
+func (s Serve) privilege() *core.SecurityContext {
+	if s.Pods.Size < 2 {
+		return leastPrivilege()
+	}
+	return leastPrivilege("IPC_LOCK")
+}
+
 // leastPrivilege takes everything from a container but these capabilities.
 func leastPrivilege(capabilities ...core.Capability) *core.SecurityContext {
 	no := false
@@ -168,6 +180,9 @@ func (s Serve) resources() (r core.ResourceRequirements) {
 		limits[core.ResourceName(s.Devices.GPUResource)] = *resource.NewQuantity(int64(s.Devices.GPUs), resource.DecimalSI)
 	}
 	for _, n := range s.Devices.NICs {
+		if s.Pods.Size < 2 { // nothing leaves the machine
+			break
+		}
 		limits[core.ResourceName(fabric.RDMAPrefix+n.Resource)] = one // a share of that NIC, not a number of NICs
 	}
 	if len(limits) > 0 {
@@ -198,12 +213,12 @@ const (
 
 // script is what a pod runs: it looks at what it was given, waits for the name of the first pod, and becomes the engine.
 func (s Serve) script(worker bool) string {
-	settings := ""
+	settings := "SETTINGS="
 	if s.Pods.Cloud == cloudGKE {
 		settings = gkeSettings
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "set -eu\nDEVICES=/dev/infiniband SYSFS=/sys PROCFS=/proc SETTINGS=%s\nRAILS=%d SIZE=%d JOIN=%d\n%s\n%sexec",
+	fmt.Fprintf(&b, "set -eu\nDEVICES=/dev/infiniband SYSFS=/sys PROCFS=/proc\n%s\nRAILS=%d SIZE=%d JOIN=%d\n%s\n%sexec",
 		settings, s.Pods.Rails, s.Pods.Size, s.Pods.Times.Join, s.identity(worker), strings.ReplaceAll(beforeEngine, "\t", "  ")) // YAML quotes tabs
 	for _, w := range s.Pods.Command {
 		b.WriteString(" " + fabric.ShellWord(w))

@@ -11,25 +11,29 @@ if [ "$SETTINGS" ]; then
 	set +eu
 	. "$SETTINGS"
 	set -eu
+	export LD_LIBRARY_PATH="$LIBRARIES${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
 fi
 
-# RDMA devices: those whose device files this container was given. Programs also see the names of all others of the machine.
+# RDMA devices, which a group of one pod does not use: those whose device files this container was given. Programs also see the names of
+# all others of the machine.
 devices=
-count=0
-for file in "$DEVICES"/uverbs*; do
-	[ -e "$file" ] || continue
-	name=$(cat "$SYSFS/class/infiniband_verbs/${file##*/}/ibdev" 2>/dev/null) || stop "RDMA device $file: the kernel does not say which it is"
-	active=
-	for port in "$SYSFS/class/infiniband/$name/ports"/*; do
-		case $(cat "$port/state" 2>/dev/null) in *ACTIVE*) active=yes ;; esac
+if [ "$SIZE" -gt 1 ]; then
+	count=0
+	for file in "$DEVICES"/uverbs*; do
+		[ -e "$file" ] || continue
+		name=$(cat "$SYSFS/class/infiniband_verbs/${file##*/}/ibdev" 2>/dev/null) || stop "RDMA device $file: the kernel does not say which it is"
+		active=
+		for port in "$SYSFS/class/infiniband/$name/ports"/*; do
+			case $(cat "$port/state" 2>/dev/null) in *ACTIVE*) active=yes ;; esac
+		done
+		[ "$active" ] || stop "RDMA device $name: no port is active"
+		devices=${devices:+$devices,}$name
+		count=$((count + 1))
 	done
-	[ "$active" ] || stop "RDMA device $name: no port is active"
-	devices=${devices:+$devices,}$name
-	count=$((count + 1))
-done
-[ "$count" -eq "$RAILS" ] || stop "$count RDMA devices (${devices:-none}), planned are $RAILS: see resources and claims of this pod"
-if [ "$count" -gt 0 ]; then
-	export NCCL_IB_HCA="=$devices" # '=': without it mlx5_1 is mlx5_10 too
+	[ "$count" -eq "$RAILS" ] || stop "$count RDMA devices (${devices:-none}), planned are $RAILS: see resources and claims of this pod"
+	if [ "$count" -gt 0 ]; then
+		export NCCL_IB_HCA="=$devices" # '=': without it mlx5_1 is mlx5_10 too
+	fi
 fi
 
 # The interface of the pod network, by its default route. Gloo takes one name, and neither NCCL's '=' nor its '^'.
@@ -65,4 +69,4 @@ if [ "$SIZE" -gt 1 ]; then
 		sleep 5
 	done
 fi
-say "pod $RANK of $SIZE, leader ${LEADER:-itself}, RDMA devices ${devices:-none}, interface $interface"
+say "pod ${RANK:-0} of $SIZE, leader ${LEADER:-itself}, RDMA devices ${devices:-none}, interface $interface"

@@ -13,7 +13,7 @@ import (
 // What the installers of Google Kubernetes Engine put on a machine ("GKE and GPUDirect RDMA with DRA").
 const (
 	cloudGKE    = "gke"
-	gkeSettings = "/usr/local/gib/scripts/set_nccl_env.sh"
+	gkeSettings = "SETTINGS=/usr/local/gib/scripts/set_nccl_env.sh LIBRARIES=/usr/local/gib/lib64:/usr/local/nvidia/lib64"
 )
 
 // environment is what engine, NCCL and Gloo need to know beside what the script finds.
@@ -34,9 +34,7 @@ func (s Serve) environment() []core.EnvVar {
 	case "vllm":
 		all = append(all, field("VLLM_HOST_IP", "status.podIP"), core.EnvVar{Name: "VLLM_ENGINE_READY_TIMEOUT_S", Value: fmt.Sprint(s.Pods.Times.Startup())})
 	}
-	if s.Pods.Cloud == cloudGKE {
-		all = append(all, core.EnvVar{Name: "LD_LIBRARY_PATH", Value: "/usr/local/gib/lib64:/usr/local/nvidia/lib64"})
-	} else if s.Pods.Size > 1 && s.Pods.Rails > 0 {
+	if s.Pods.Cloud != cloudGKE && s.Pods.Size > 1 && s.Pods.Rails > 0 {
 		all = append(all, core.EnvVar{Name: "NCCL_NET", Value: "IB"}) // RDMA or an error: else NCCL falls back to TCP and says little
 	}
 	if s.Traffic != nil {

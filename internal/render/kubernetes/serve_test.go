@@ -259,6 +259,21 @@ func TestScriptOfAJobSet(t *testing.T) {
 	}
 }
 
+// A group of one pod has no use for RDMA: none is asked for, none is looked at, and nothing is locked in memory.
+func TestOnePod(t *testing.T) {
+	s := sglangServe()
+	s.Pods.Command, s.Pods.Size, s.Pods.Joining = []string{"engine"}, 1, nil
+	m := newMachine(t)
+	m.device("uverbs0", "mlx5_1", "1: DOWN")
+	if out, err := m.start(s, false); err != nil || !strings.Contains(out, "pod 0 of 1, leader itself, RDMA devices none") {
+		t.Errorf("error %v\n%s", err, out)
+	}
+	c := s.pod(false).Spec.Containers[0]
+	if len(c.Resources.Limits) != 1 || len(c.SecurityContext.Capabilities.Add) != 0 {
+		t.Errorf("limits %v, capabilities %v", c.Resources.Limits, c.SecurityContext.Capabilities.Add)
+	}
+}
+
 // A leader without an address is waited for, and never taken to be there; after the planned time the pod ends.
 func TestScriptWaitsForTheLeader(t *testing.T) {
 	s := sglangServe()
