@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"railwright.dev/railwright/internal/catalog"
+	"railwright.dev/railwright/internal/claims"
 	"railwright.dev/railwright/internal/fabric"
 	"railwright.dev/railwright/internal/intent"
 	"railwright.dev/railwright/internal/plan"
@@ -110,7 +111,7 @@ func (p *plane) groupManager(t *testing.T, namespace string) {
 		}
 	}
 	for kind, verb := range map[string]string{"MutatingWebhookConfiguration": "mutate", "ValidatingWebhookConfiguration": "validate"} {
-		p.install(t, object{"apiVersion": "admissionregistration.k8s.io/v1", "kind": kind, "metadata": object{"name": "lws-" + namespace}, "webhooks": []object{
+		p.written(t, object{"apiVersion": "admissionregistration.k8s.io/v1", "kind": kind, "metadata": object{"name": "lws-" + namespace}, "webhooks": []object{
 			hook("groups.lws.test", verb+"-leaderworkerset-x-k8s-io-v1-leaderworkerset", "leaderworkerset.x-k8s.io", "leaderworkersets"), hook("pods.lws.test", verb+"--v1-pod", "", "pods"),
 		}})
 	}
@@ -235,7 +236,19 @@ func (p *plane) hardware(t *testing.T, made *fabric.Plan, class string) {
 		})
 	}
 	objects = append(objects, object{"apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "metadata": object{"name": class}, "provisioner": "kubernetes.io/no-provisioner"})
-	p.install(t, objects...)
+	p.written(t, objects...)
+}
+
+// written applies objects that belong to no namespace, and deletes them when the test is over.
+func (p *plane) written(t *testing.T, objects ...object) {
+	t.Helper()
+	for _, o := range objects {
+		text, err := json.Marshal(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.kubectlApply(t, claims.File{Name: o["kind"].(string), Text: text})
+	}
 }
 
 // servedPods are the pods of the groups, by name.

@@ -110,7 +110,10 @@ func (s Serve) download(volume string) batch.Job {
 	job.Spec.Template.Spec = core.PodSpec{
 		RestartPolicy: core.RestartPolicyOnFailure, Containers: []core.Container{container}, AutomountServiceAccountToken: &no, EnableServiceLinks: &no,
 		SecurityContext: &core.PodSecurityContext{SeccompProfile: &core.SeccompProfile{Type: core.SeccompProfileTypeRuntimeDefault}},
-		Volumes:         []core.Volume{{Name: weightsName, VolumeSource: core.VolumeSource{PersistentVolumeClaim: &core.PersistentVolumeClaimVolumeSource{ClaimName: volume}}}},
+		Volumes: []core.Volume{
+			{Name: weightsName, VolumeSource: core.VolumeSource{PersistentVolumeClaim: &core.PersistentVolumeClaimVolumeSource{ClaimName: volume}}},
+			{Name: scriptVolume, VolumeSource: core.VolumeSource{ConfigMap: &core.ConfigMapVolumeSource{LocalObjectReference: core.LocalObjectReference{Name: s.scriptName()}}}},
+		},
 	}
 	for _, name := range s.Pods.PullSecrets {
 		job.Spec.Template.Spec.ImagePullSecrets = append(job.Spec.Template.Spec.ImagePullSecrets, core.LocalObjectReference{Name: name})
