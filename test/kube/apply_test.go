@@ -2,12 +2,14 @@ package kube
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -256,67 +258,58 @@ func asText(t *testing.T, o object) string {
 	return string(text)
 }
 
-// readyStatus is what a controller that does not run here writes of a kind when it is ready: the definitions keep these fields.
-func readyStatus(o kube.Object) object {
-	condition := func(kind string) []object {
-		return []object{{"type": kind, "status": "True", "reason": "Test", "message": "said by the test", "lastTransitionTime": "2026-01-01T00:00:00Z"}}
+// played are the kinds whose controllers do not run here, by their names in paths, with the status that one of them writes when the
+// object is ready: the definitions keep these fields.
+func played(kind string) (plural string, status object) {
+	condition := func(kind string) object {
+		return object{"conditions": []object{{"type": kind, "status": "True", "reason": "Test", "message": "said by the test", "lastTransitionTime": "2026-01-01T00:00:00Z"}}}
 	}
-	var spec struct {
-		Spec struct {
-			Replicas *int `json:"replicas"`
-		} `json:"spec"`
-		Metadata struct {
-			Generation int64 `json:"generation"`
-		} `json:"metadata"`
-	}
-	_ = json.Unmarshal(o.JSON, &spec) // a server's
-	n := 1
-	if spec.Spec.Replicas != nil {
-		n = *spec.Spec.Replicas
-	}
-	switch o.Kind {
+	switch kind {
 	case "LeaderWorkerSet":
-		return object{"conditions": condition("Available"), "replicas": n, "readyReplicas": n, "updatedReplicas": n, "observedGeneration": spec.Metadata.Generation}
+		s := condition("Available")
+		s["replicas"], s["readyReplicas"] = 100, 100 // more groups than any example has
+		return "leaderworkersets", s
 	case "MPIJob":
-		return object{"conditions": []object{{"type": "Running", "status": "True"}}}
+		return "mpijobs", object{"conditions": []object{{"type": "Running", "status": "True"}}}
 	case "JobSet":
-		return object{"conditions": condition("Completed"), "restarts": 0}
+		s := condition("Completed")
+		s["restarts"] = 0
+		return "jobsets", s
 	case "NicClusterPolicy":
-		return object{"state": "ready"}
+		return "nicclusterpolicies", object{"state": "ready"}
 	case "ClusterPolicy":
-		return object{"state": "ready"}
-	case "ClusterQueue", "LocalQueue":
-		return object{"conditions": condition("Active")}
+		return "clusterpolicies", object{"state": "ready"}
+	case "ClusterQueue":
+		return "clusterqueues", condition("Active")
+	case "LocalQueue":
+		return "localqueues", condition("Active")
 	}
-	return nil
+	return "", nil
 }
 
-// controlled writes the status of objects whose controllers do not run here, and reports of which kinds.
-func (p *plane) controlled(t *testing.T, c apply.Kubernetes, pending []apply.Unready, all []kube.Object) (said int) {
+// playControllers writes the status of such objects as soon as they are there, until the test ends.
+func (p *plane) playControllers(t *testing.T, all []kube.Object) {
 	t.Helper()
-	for _, u := range pending {
-		i := slices.IndexFunc(all, func(o kube.Object) bool {
-			return u.Object == o.String() || u.Object == kube.Object{Kind: o.Kind, Name: o.Name, Namespace: "default"}.String()
+	ctx, cancel := context.WithCancel(context.Background())
+	var running sync.WaitGroup
+	t.Cleanup(func() { cancel(); running.Wait() })
+	for _, o := range all {
+		plural, status := played(o.Kind)
+		if plural == "" {
+			continue
+		}
+		at := "/apis/" + o.APIVersion + "/namespaces/" + cmp.Or(o.Namespace, "default") + "/" + plural + "/" + o.Name
+		if slices.Contains([]string{"NicClusterPolicy", "ClusterPolicy", "ClusterQueue"}, o.Kind) {
+			at = "/apis/" + o.APIVersion + "/" + plural + "/" + o.Name
+		}
+		body := object{"apiVersion": o.APIVersion, "kind": o.Kind, "metadata": object{"name": o.Name}, "status": status}
+		running.Go(func() {
+			for ctx.Err() == nil {
+				if p.api.do(ctx, http.MethodGet, at, nil, nil) == nil { // an apply to what is not there would make it
+					_ = p.api.do(ctx, http.MethodPatch, at+"/status?fieldManager=controller&force=true", body, nil) // the next one comes soon
+				}
+				time.Sleep(200 * time.Millisecond)
+			}
 		})
-		if i < 0 {
-			t.Fatalf("%s: is not an object of this plan", u.Object)
-		}
-		o, err := c.Client.Resolve(t.Context(), all[i])
-		if err != nil {
-			t.Fatal(err)
-		}
-		if o, err = c.Client.Get(t.Context(), o); err != nil {
-			t.Fatal(err)
-		}
-		status := readyStatus(o)
-		if status == nil {
-			t.Fatalf("%+v", u)
-		}
-		text := asText(t, object{"status": status})
-		if out, err := p.kubectl(t.Context(), "", "patch", strings.ToLower(o.Kind), o.Name, "-n", cmp.Or(o.Namespace, "default"), "--subresource=status", "--type=merge", "-p", text); err != nil {
-			t.Fatalf("%v\n%s", err, out)
-		}
-		said++
 	}
-	return said
 }
