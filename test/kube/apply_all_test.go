@@ -120,7 +120,7 @@ func (p *plane) takenBack(t *testing.T, c apply.Kubernetes, r rendered) {
 // cutOff ends an apply at each of its changes, before it and with its answer lost. Half of them are applied again, half are rolled back.
 func (p *plane) cutOff(t *testing.T, b *between, kubeconfig string, r rendered, changes int64) {
 	t.Helper()
-	const most = 12 // changes that are tried of one plan
+	const most = 6 // changes that are tried of one plan
 	step := max(1, changes/most)
 	if testing.Short() {
 		step = max(step, changes/2)
