@@ -76,6 +76,40 @@ func TestApplyRefused(t *testing.T) {
 	}
 }
 
+// Pods of a namespace that is new are asked about once it is there, when its service account is on its way; what is refused then leaves
+// nothing but the namespace.
+func TestApplyNewNamespace(t *testing.T) {
+	p := need(t)
+	p.resources(t, "new-namespace", object{}, object{})
+	for _, test := range []struct{ name, pod, want string }{
+		{"fresh", "", ""},
+		{"refused", "hostNetwork: true,", `violates PodSecurity "baseline:latest"`},
+		{"misfit", "dnsPolicy: Nonsense,", "dnsPolicy"},
+	} {
+		space := fmt.Sprintf("new-%s-%d", test.name, p.namespaces.Add(1))
+		c := p.railwright(t, p.path("admin.kubeconfig"), test.name, t.TempDir())
+		all := artifact(workload(space, "a", 1, "", test.pod), settings(space, "nccl", "a: b"),
+			"apiVersion: v1\nkind: Namespace\nmetadata: {name: "+space+", labels: {pod-security.kubernetes.io/enforce: baseline}}\n")
+		if dry := c.Look(t.Context(), all); dry.Status != fabric.Fail || !strings.Contains(fmt.Sprint(dry.Preconditions), "only once that namespace is there") {
+			t.Errorf("%+v", dry)
+		}
+		a := c.Write(t.Context(), all)
+		p.atEnd(t, path("v1", "Namespace", "", space))
+		if test.want == "" {
+			if a.Status != fabric.Pass {
+				t.Errorf("%s: %+v %+v", test.name, a, a.Activation)
+			}
+			continue
+		}
+		if a.Status != fabric.Unknown || !strings.Contains(a.Error, test.want) || !strings.Contains(a.Error, "nothing else was applied than what stays: Namespace "+space) {
+			t.Errorf("%s: %s %s", test.name, a.Status, a.Error)
+		}
+		if n := len(list[object](t, p, "apps/v1", "StatefulSet", space)); n != 0 {
+			t.Errorf("%s: %d workloads are there", test.name, n)
+		}
+	}
+}
+
 // Another owner's field is named and kept, until a person says otherwise.
 func TestApplyConflict(t *testing.T) {
 	p := need(t)
