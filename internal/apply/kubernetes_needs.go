@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"time"
 
 	"railwright.dev/railwright/internal/fabric"
 	"railwright.dev/railwright/internal/kube"
@@ -67,6 +68,18 @@ func (c Kubernetes) preconditions(ctx context.Context, steps []kubeStep) []Preco
 		}
 		n.machines(ctx, s, sets)
 		n.devices(ctx, s, sets)
+	}
+	return n.found
+}
+
+// unasked are the preconditions that cannot be asked for before their namespace is there, and as it is to be.
+func (c Kubernetes) unasked(steps []kubeStep) []Precondition {
+	n := &needs{Kubernetes: c, steps: steps}
+	for _, s := range steps {
+		sets, err := rollout.PodSets(rollout.KindOf(s.object.APIVersion, s.object.Kind), s.object.JSON)
+		if err == nil && len(sets) > 0 && s.kind != Remove && s.kind != Same && n.changing(s.object.Namespace) {
+			n.say(s, admitted(s, sets[0]), fabric.Unknown, "the server can be asked only once that namespace is there as planned")
+		}
 	}
 	return n.found
 }
@@ -159,13 +172,17 @@ func (n *needs) refs(ctx context.Context, s kubeStep, set rollout.PodSet) {
 	}
 }
 
+func admitted(s kubeStep, set rollout.PodSet) string {
+	return "its " + strings.TrimPrefix(set.Role+" pods", " ") + " to be admitted in namespace " + s.object.Namespace
+}
+
 // probe is the name of the pod about which a server is asked.
 const probe = "railwright-precondition"
 
 // admission asks the server whether it would admit one of the pods: Pod Security, quotas, limits, whatever else is asked there. A
 // workload is admitted without looking at its pods, which are refused one after another later.
 func (n *needs) admission(ctx context.Context, s kubeStep, set rollout.PodSet) {
-	what := "its " + strings.TrimPrefix(set.Role+" pods", " ") + " to be admitted in namespace " + s.object.Namespace
+	what := admitted(s, set)
 	_, accountIsNew := n.planned("ServiceAccount", s.object.Namespace, set.Pod.Spec.ServiceAccountName)
 	text, err := set.Text(s.object.Namespace, probe, accountIsNew)
 	var pod kube.Object
@@ -173,7 +190,7 @@ func (n *needs) admission(ctx context.Context, s kubeStep, set rollout.PodSet) {
 		pod, err = kube.Read(text)
 	}
 	if err == nil {
-		err = n.Client.TryCreate(ctx, pod)
+		err = n.try(ctx, pod)
 	}
 	switch {
 	case err == nil:
@@ -182,5 +199,18 @@ func (n *needs) admission(ctx context.Context, s kubeStep, set rollout.PodSet) {
 		n.say(s, what, fabric.Fail, strings.TrimPrefix(err.Error(), pod.String()+": "))
 	default:
 		n.say(s, what, fabric.Unknown, strings.TrimPrefix(err.Error(), pod.String()+": "))
+	}
+}
+
+// try asks for a pod. In a namespace that was just made, its service account comes a moment later (kube-controller-manager), without which
+// the server admits no pod.
+func (n *needs) try(ctx context.Context, pod kube.Object) error {
+	const within = 10 * time.Second
+	for began := time.Now(); ; {
+		err := n.Client.TryCreate(ctx, pod)
+		early := err != nil && n.changing(pod.Namespace) && strings.Contains(err.Error(), "looking up service account") // its admission plugin ServiceAccount
+		if !early || time.Since(began) > within || pause(ctx, time.Second/4) != nil {
+			return err
+		}
 	}
 }

@@ -148,10 +148,17 @@ func resourceNames(names []core.ResourceName) string {
 // decide, and here it is unknown.
 func (n *needs) orByClaims(ctx context.Context, lacking []core.ResourceName) (fabric.Status, string) {
 	versions, err := n.Client.ServedVersions(ctx, kube.DRAGroup)
-	if err != nil || len(versions) == 0 {
+	if err == nil && (len(versions) == 0 || len(lacking) == 0) {
 		return fabric.Fail, ""
 	}
-	for _, o := range n.list(ctx, kube.DRAGroup+"/"+versions[0], "DeviceClass").objects {
+	var classes listed
+	if classes.err = err; err == nil {
+		classes = n.list(ctx, kube.DRAGroup+"/"+versions[0], "DeviceClass")
+	}
+	if classes.err != nil {
+		return fabric.Unknown, "; whether a DeviceClass stands for it is unknown: " + classes.err.Error()
+	}
+	for _, o := range classes.objects {
 		var class struct {
 			Spec struct {
 				Name string `json:"extendedResourceName"`

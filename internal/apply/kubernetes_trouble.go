@@ -53,7 +53,7 @@ func (c Kubernetes) findTrouble(ctx context.Context, w *watched, state rollout.S
 	w.settle(state)
 }
 
-// settle: where a controller counts the pods that fail, one that fails and is tried again is its business.
+// settle: where a controller counts what fails, a failure that is tried again is its business.
 func (w *watched) settle(state rollout.State) {
 	if state.Counts && w.trouble != nil && w.trouble.Retried {
 		w.far, w.trouble = w.text(), nil

@@ -133,15 +133,15 @@ func (c Kubernetes) last(ctx context.Context, o kube.Object, bound time.Duration
 
 // patience is how long troubles are waited for: from the first of its kind on.
 type patience struct {
-	placed, ready         time.Duration
-	helpless, tried, none time.Time // since when there was one that nobody works on, or one that is tried again
+	placed, ready   time.Duration
+	helpless, tried time.Time // since when there is one that nobody works on, or one that is tried again
 }
 
 // over reports whether there is nothing to wait for any more.
 func (p *patience) over(t *rollout.Trouble) bool {
 	switch {
 	case t == nil:
-		p.tried = p.none
+		p.helpless, p.tried = time.Time{}, time.Time{}
 		return false
 	case t.Retried:
 		if p.tried.IsZero() {

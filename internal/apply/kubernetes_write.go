@@ -39,7 +39,7 @@ func (c Kubernetes) look(ctx context.Context, a *Applied, objects []kube.Object)
 	if err != nil {
 		return err
 	}
-	a.Preconditions = c.preconditions(ctx, steps)
+	a.Preconditions = append(c.preconditions(ctx, steps), c.unasked(steps)...)
 	left, err := c.left(ctx, steps)
 	switch {
 	case err != nil && c.Prune:
@@ -241,8 +241,11 @@ func (c Kubernetes) askAgain(ctx context.Context, steps []kubeStep) error {
 	}
 	if !c.Unmet {
 		for _, p := range c.admissions(ctx, steps) {
-			if p.Status == fabric.Fail {
+			switch p.Status {
+			case fabric.Fail:
 				problems = append(problems, errors.New(p.String()))
+			case fabric.Unknown:
+				c.Say("unknown: %s", p)
 			}
 		}
 	}

@@ -75,7 +75,8 @@ var allowed = map[string]string{
 
 	"internal/render/vsphere": "fabric catalog topology ncclxml",
 
-	"internal/apply": "fabric host kube vcenter prepare nic switchos",
+	"internal/apply":   "fabric claims host kube vcenter prepare nic rollout switchos",
+	"internal/rollout": "",
 
 	// verdicts
 	"internal/switchcheck": "fabric lossless",

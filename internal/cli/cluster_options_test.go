@@ -41,11 +41,26 @@ func TestApplyOptions(t *testing.T) {
 	const within = 90 * time.Second
 	wantOptions(t, a.applyCommand, applyOptions{within: within})
 	wantOptions(t, a.applyCommand, applyOptions{fleetOptions: fleetOptions{file: "c.yaml"}, dryRun: true, within: within}, "-f", "c.yaml", "--dry-run")
+	for word, dry := range map[string]dryRun{"server": true, "none": false, "true": true, "false": false} {
+		wantOptions(t, a.applyCommand, applyOptions{fleetOptions: fleetOptions{file: "c.yaml"}, dryRun: dry, within: within}, "-f", "c.yaml", "--dry-run="+word)
+	}
+	refused(t, a.applyCommand, "-f", "c.yaml", "--dry-run=client")
+	refused(t, a.applyCommand, "-f", "c.yaml", "--dry-run=")
+	refused(t, a.applyCommand, "-f", "c.yaml", "--dry-run", "server")
 	wantOptions(t, a.applyCommand, applyOptions{fleetOptions: fleetOptions{lab: true}, within: within}, "--lab")
 	wantOptions(t, a.applyCommand, applyOptions{fleetOptions: fleetOptions{file: "c.yaml"}, activate: true, within: time.Minute}, "-f", "c.yaml", "--activate", "--within", "1m")
 	refused(t, a.applyCommand, "--lab", "--activate")
 	refused(t, a.applyCommand, "-f", "c.yaml", "--activate", "--dry-run")
 	refused(t, a.applyCommand, "-f", "c.yaml", "--activate", "--within", "soon")
+	for name, ok := range map[string]bool{"PersistentVolumeClaim/llm/weights": true, "Secret/llm/hub": true, "ConfigMap/llm/a": false, "weights": false, "PersistentVolumeClaim/weights": false,
+		"PersistentVolumeClaim//weights": false, "": false, "PersistentVolumeClaim/a/b/c": false} {
+		if err := (applyOptions{within: within, prune: true, deleteData: []string{name}}).validate(); (err == nil) != ok {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if err := (applyOptions{within: within, deleteData: []string{"Secret/llm/hub"}}).validate(); err == nil {
+		t.Error("nothing is deleted")
+	}
 	for _, test := range []struct {
 		o  applyOptions
 		ok bool

@@ -12,7 +12,6 @@ import (
 type Event struct {
 	Reason  string
 	Message string
-	Warning bool
 	Count   int       // times that it was said; at least 1
 	Last    time.Time // by the clock of who said it; zero: unknown
 }
@@ -28,11 +27,11 @@ func (c *Client) Events(ctx context.Context, o Object) ([]Event, error) {
 	var events []Event
 	for _, f := range found {
 		var e struct {
-			Type, Reason, Message string
-			Count                 int
-			LastTimestamp         *time.Time
-			EventTime             *time.Time
-			Series                *struct {
+			Reason, Message string
+			Count           int
+			LastTimestamp   *time.Time
+			EventTime       *time.Time
+			Series          *struct {
 				Count            int
 				LastObservedTime *time.Time
 			}
@@ -40,7 +39,7 @@ func (c *Client) Events(ctx context.Context, o Object) ([]Event, error) {
 		if json.Unmarshal(f.JSON, &e) != nil {
 			continue // not one that people need: other events say the same
 		}
-		one := Event{Reason: e.Reason, Message: e.Message, Warning: e.Type == "Warning", Count: max(e.Count, 1)}
+		one := Event{Reason: e.Reason, Message: e.Message, Count: max(e.Count, 1)}
 		if e.Series != nil {
 			one.Count = max(e.Series.Count, one.Count)
 			e.LastTimestamp = cmp.Or(e.Series.LastObservedTime, e.LastTimestamp)

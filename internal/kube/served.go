@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/api/validation/path"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/version"
 )
@@ -116,13 +117,18 @@ func (c *Client) pathOf(ctx context.Context, o Object) (string, error) {
 		}
 		return "", err
 	}
-	path := root(o.APIVersion)
+	for _, segment := range []string{o.Namespace, o.Name} { // client-go escapes the rest of the path
+		if wrong := path.IsValidPathSegmentName(segment); len(wrong) > 0 && segment != "" {
+			return "", &Error{Object: o.String(), Status: http.StatusUnprocessableEntity, Text: fmt.Sprintf("name %q %s", segment, strings.Join(wrong, ", "))}
+		}
+	}
+	at := root(o.APIVersion)
 	if r.namespaced && o.Namespace != "" {
-		path += "/namespaces/" + url.PathEscape(o.Namespace)
+		at += "/namespaces/" + o.Namespace
 	}
-	path += "/" + r.name
+	at += "/" + r.name
 	if o.Name != "" {
-		path += "/" + url.PathEscape(o.Name)
+		at += "/" + o.Name
 	}
-	return path, nil
+	return at, nil
 }

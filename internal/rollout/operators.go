@@ -37,7 +37,8 @@ func (p policy) state(ignored string) State {
 	if !p.seen() {
 		return unseen()
 	}
-	s := State{Ready: p.Status.State == "ready", Text: "state " + p.Status.State}
+	// An operator tries again until it is ready: a part in error may have waited for a node or another part.
+	s := State{Counts: true, Ready: p.Status.State == "ready", Text: "state " + p.Status.State}
 	switch p.Status.State {
 	case ignored:
 		s.Failed = "the operator ignores it: " + cmp.Or(p.Status.Reason, "there is another one of its kind")

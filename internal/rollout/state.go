@@ -30,7 +30,7 @@ type State struct {
 	Stuck  string // its controller says that it does not go on: why
 	Pods   string // selector of its pods by labels; empty: it has none, or they are unknown
 	Makes  []Made // objects through which it makes its pods, and of which their events are
-	// Counts says that its controller counts the pods that fail, and ends it: one that fails is no reason to give up before.
+	// Counts says that its controller counts what fails, and goes on or ends it by itself: a failure is no reason to give up before.
 	Counts bool
 }
 

@@ -24,7 +24,7 @@ type client struct {
 }
 
 // clusterWide are kinds without a namespace.
-var clusterWide = []string{"Namespace", "Node", "DeviceClass", "ResourceSlice"}
+var clusterWide = []string{"Namespace", "Node", "DeviceClass", "ResourceSlice", "ClusterRole", "ClusterRoleBinding"}
 
 // path of the objects of a kind, or with a name of one of them.
 func path(apiVersion, kind, namespace, name string) string {

@@ -37,6 +37,8 @@ type plane struct {
 
 	programs, folder string // of the build; of this run: certificates, data, logs
 	api              *client
+	store            int       // port of etcd
+	kinds            sync.Once // that definitions add
 	cancel           context.CancelFunc
 	ended            context.CancelCauseFunc // a server that ends leaves nothing to wait for
 	running          sync.WaitGroup

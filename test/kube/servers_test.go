@@ -46,6 +46,7 @@ func (p *plane) startServers(ctx, starting context.Context) error {
 	transport := &http.Transport{TLSClientConfig: config, MaxIdleConnsPerHost: 16}
 	p.api = &client{url: fmt.Sprintf("https://127.0.0.1:%d", ports[2]), http: &http.Client{Transport: transport, Timeout: 30 * time.Second}}
 
+	p.store = ports[0]
 	if err := p.server(ctx, etcd(p, ports[0], ports[1])); err != nil {
 		return err
 	}
@@ -127,7 +128,7 @@ func apiServer(p *plane, port, store int) []string {
 	}
 }
 
-// controllers runs those that pods with claims need, and none that look for clouds, volumes or endpoints. By default a
+// controllers runs those that rendered objects need, and none that look for clouds or endpoints. By default a
 // client may ask 20 times a second, which would be what a test of many pods measures.
 func controllers(p *plane, port int) []string {
 	config := p.path("controllers.kubeconfig")
@@ -137,7 +138,8 @@ func controllers(p *plane, port int) []string {
 		"--leader-elect=false", "--use-service-account-credentials=true", "--service-account-private-key-file", p.path("server.key"), "--root-ca-file", p.path("ca.crt"),
 		"--kube-api-qps", "1000", "--kube-api-burst", "2000",
 		"--controllers", "resourceclaim-controller,serviceaccount-controller,namespace-controller,node-lifecycle-controller," +
-			"pod-garbage-collector-controller,garbage-collector-controller,job-controller,statefulset-controller",
+			"pod-garbage-collector-controller,garbage-collector-controller,job-controller,statefulset-controller," +
+			"daemonset-controller,deployment-controller,replicaset-controller,persistentvolume-binder-controller,persistentvolumeclaim-protection-controller",
 	}
 }
 
