@@ -182,7 +182,7 @@ func TestServedGroups(t *testing.T) {
 	first := p.servedReady(t, made)
 	for name, pod := range first {
 		group := strings.Split(strings.TrimPrefix(name, pods.Name+"-"), "-")[0]
-		leader := fmt.Sprintf("%s-%s.%[1]s.%s", pods.Name, group, namespace)
+		leader := fmt.Sprintf("%s-%s.%s.%s", pods.Name, group, pods.Name, namespace)
 		if got := pod.env("LWS_LEADER_ADDRESS"); len(got) != 1 || !strings.HasPrefix(got[0], leader) {
 			t.Errorf("%s: leader %q, want %s", name, got, leader)
 		}

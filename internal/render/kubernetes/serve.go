@@ -77,7 +77,7 @@ func Groups(s Serve) fabric.Artifact {
 
 func (s Serve) leaderWorkerSet() (set leaderWorkerSet) {
 	set.TypeMeta, set.ObjectMeta = meta.TypeMeta{APIVersion: "leaderworkerset.x-k8s.io/v1", Kind: "LeaderWorkerSet"}, s.named(s.Pods.Name)
-	set.Annotations = s.readyWithin(s.Pods.Times.Startup())
+	set.Annotations = s.afterDownloads()
 	queue(s.Pods.Queue, &set.ObjectMeta)
 	worker := s.pod(true)
 	set.Spec.Replicas, set.Spec.Startup = s.Pods.Groups, "LeaderCreated"
@@ -115,11 +115,31 @@ func (s Serve) named(name string) meta.ObjectMeta {
 	return meta.ObjectMeta{Name: name, Namespace: s.Pods.Namespace, Labels: labels}
 }
 
-// ReadyWithin is the annotation that tells railwright apply how long an object may take.
-const ReadyWithin = "railwright.dev/ready-within"
+// The annotations that tell railwright apply how long an object may take, and after which others it is applied.
+const (
+	readyWithin = "railwright.dev/ready-within"
+	after       = "railwright.dev/after"
+	// mostAfter is how many jobs a group names at most: annotations have 256 KiB. Pods wait for their weights by themselves too, but hold
+	// their GPUs meanwhile.
+	mostAfter = 500
+)
 
 func (s Serve) readyWithin(seconds int) map[string]string {
-	return map[string]string{ReadyWithin: fmt.Sprintf("%ds", seconds)}
+	return map[string]string{readyWithin: fmt.Sprintf("%ds", seconds)}
+}
+
+// afterDownloads are the annotations of a group: it is applied once its weights are there.
+func (s Serve) afterDownloads() map[string]string {
+	all := s.readyWithin(s.Pods.Times.Startup())
+	if s.copies() > mostAfter {
+		return all
+	}
+	var jobs []string
+	for i := range s.copies() {
+		jobs = append(jobs, "Job/"+s.volumeName(i/s.Pods.Size, i%s.Pods.Size))
+	}
+	all[after] = strings.Join(jobs, ", ")
+	return all
 }
 
 // ownVolumes: each pod has a volume of its own.

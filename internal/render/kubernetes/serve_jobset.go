@@ -45,7 +45,7 @@ type replicatedJob struct {
 func (s Serve) jobSet(group int) (set jobSet) {
 	set.TypeMeta = meta.TypeMeta{APIVersion: "jobset.x-k8s.io/v1alpha2", Kind: "JobSet"}
 	set.ObjectMeta = s.named(fmt.Sprintf("%s-%d", s.Pods.Name, group))
-	set.Annotations = s.readyWithin(s.Pods.Times.Startup())
+	set.Annotations = s.afterDownloads()
 	queue(s.Pods.Queue, &set.ObjectMeta)
 	set.Spec.Network.Hostnames, set.Spec.Network.NotReady = true, true
 	set.Spec.Failure.MaxRestarts = restarts
