@@ -59,7 +59,7 @@ func (a *app) printPlan(p *fabric.Plan) error {
 			return err
 		}
 	}
-	err := errors.Join(a.printCables(p), a.printUplinks(p), a.printBill(p), a.printSwitches(p), a.printCloud(p), a.printVSphere(p), a.printPods(p), a.printMachines(p), a.printTraffic(p))
+	err := errors.Join(a.printCables(p), a.printUplinks(p), a.printBill(p), a.printSwitches(p), a.printCloud(p), a.printVSphere(p), a.printOperators(p), a.printPods(p), a.printMachines(p), a.printTraffic(p))
 	if err != nil {
 		return err
 	}
