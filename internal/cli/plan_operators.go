@@ -67,10 +67,10 @@ func (a *app) printSharedNICs(p *fabric.Plan) error {
 		return nil
 	}
 	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
-	printf(w, "\nRESOURCE OF A RAIL\tINTERFACES\tVENDORS\tDEVICES\tDRIVERS\tLINK\tPODS AT A TIME\n")
+	printf(w, "\nRESOURCE OF A RAIL\tINTERFACES\tVENDORS\tDEVICES\tDRIVERS\tLINK\tPODS AT A TIME\tSOURCE\n")
 	for _, n := range p.Pods.NICs {
-		printf(w, "%s%s\t%s\t%s\t%s\t%s\t%s\t%d\n", fabric.RDMAPrefix, n.Resource, strings.Join(n.Interfaces, ","), strings.Join(n.Vendors, ","), strings.Join(n.Devices, ","),
-			strings.Join(n.Drivers, ","), orDash(n.LinkType), fabric.SharesPerNIC)
+		printf(w, "%s%s\t%s\t%s\t%s\t%s\t%s\t%d\t%s\n", fabric.RDMAPrefix, n.Resource, strings.Join(n.Interfaces, ","), strings.Join(n.Vendors, ","), strings.Join(n.Devices, ","),
+			strings.Join(n.Drivers, ","), orDash(n.LinkType), fabric.SharesPerNIC, n.Source)
 	}
 	return w.Flush()
 }

@@ -132,7 +132,6 @@ func (w *workstation) made() string {
 	return all.String()
 }
 
-
 // The order is that of the plan: each release is ready before the next, and so are its objects.
 func TestOperatorsUpAndDown(t *testing.T) {
 	w := newWorkstation(t, demoOperators())
