@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"text/tabwriter"
@@ -16,16 +17,9 @@ func (a *app) printOperators(p *fabric.Plan) error {
 	if o == nil {
 		return nil
 	}
-	if len(o.Relies) > 0 {
+	if len(o.Releases) == 0 {
 		printf(a.stdout, "\nOPERATORS  of Kubernetes %s are there (kubernetes.operators: present). The plan relies on:\n", o.Kubernetes)
-		var lines [][2]string
-		for _, g := range o.Relies {
-			lines = append(lines, [2]string{"", g.What + " (" + g.From + ")"})
-		}
-		if err := report.Fields(a.stdout, a.textOptions(), lines); err != nil {
-			return err
-		}
-		return a.printSharedNICs(p)
+		return errors.Join(a.printRelies(o.Relies), a.printSharedNICs(p))
 	}
 	printf(a.stdout, "\nOPERATORS  of Kubernetes %s, in this order; operators-up.sh of render installs them\n\n", o.Kubernetes)
 	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
@@ -39,7 +33,18 @@ func (a *app) printOperators(p *fabric.Plan) error {
 	if err := w.Flush(); err != nil {
 		return err
 	}
-	return a.printSharedNICs(p)
+	if len(o.Relies) > 0 {
+		printf(a.stdout, "\nNot installed, and the plan relies on it:\n")
+	}
+	return errors.Join(a.printRelies(o.Relies), a.printSharedNICs(p))
+}
+
+func (a *app) printRelies(all []fabric.OperatorGift) error {
+	var lines [][2]string
+	for _, g := range all {
+		lines = append(lines, [2]string{"", g.What + " (" + g.From + ")"})
+	}
+	return report.Fields(a.stdout, a.textOptions(), lines)
 }
 
 // readyText is what has to be so before the next release. Resources of one kind are counted.
