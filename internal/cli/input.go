@@ -51,6 +51,9 @@ func (a *app) readSeen(ctx context.Context, file string, snapshots []string) (*i
 		if err != nil {
 			return nil, fmt.Errorf("flag --snapshot: %w", err)
 		}
+		if f.ESX != nil {
+			return nil, fmt.Errorf("flag --snapshot: %s is an ESX host, and the runbook alone is written from its facts: use it with --runbook FILE of railwright apply", fabric.Quote(f.Node))
+		}
 		seen = append(seen, f)
 	}
 	if len(seen) == 0 {
