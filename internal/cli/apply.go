@@ -74,7 +74,7 @@ func (a *app) applyCommand(run func(context.Context, applyOptions) error) *cobra
 	c.Flags().BoolVar(&o.activate, "activate", false, "put the network into effect now; a machine that is not reached afterwards brings the old one back")
 	c.Flags().DurationVar(&o.within, "within", pipeline.ActivateWithin, "with --activate: how long a machine waits to be reached before it brings its old network back")
 	outputFlag(c, &o.runbook, "runbook", "file to write the steps to that people do by hand, as Markdown; - writes it to standard output")
-	c.Flags().StringArrayVar(&o.snapshots, "snapshot", nil, "with --runbook: saved facts of ESX hosts, which get the steps that they need and no more; can be repeated")
+	c.Flags().StringArrayVar(&o.snapshots, "snapshot", nil, "saved facts: of machines, which decide what selects the NICs that pods share; with --runbook of ESX hosts, which get the steps that they need and no more; can be repeated")
 	o.clusterFlags(c)
 	c.Flags().BoolVar(&o.force, "force-conflicts", false, "take fields of objects of Kubernetes from those who own them")
 	c.Flags().BoolVar(&o.replace, "replace", false, "delete and make anew objects of Kubernetes that cannot be changed, as a ResourceClaimTemplate")
@@ -108,8 +108,8 @@ func (a *app) apply(ctx context.Context, o applyOptions) (err error) {
 	if o.runbook != "" {
 		return a.runbook(ctx, o)
 	}
-	if len(o.snapshots) > 0 {
-		return errors.New("flag --snapshot: only the runbook is written from saved facts: use it with --runbook FILE")
+	if len(o.snapshots) > 0 && (o.lab || o.file == "") {
+		return errors.New("flag --snapshot: the machines of a lab are asked themselves: use it with -f FILE")
 	}
 	if err := o.validate(); err != nil {
 		return err
@@ -140,7 +140,7 @@ func (a *app) applyAll(ctx context.Context, o applyOptions) (results []apply.App
 			return nil, err
 		}
 		in = &input{plan: m.plan}
-	} else if in, err = a.readCluster(o.file); err != nil {
+	} else if in, err = a.readSeen(ctx, o.file, o.snapshots); err != nil {
 		return nil, err
 	}
 	k := o.cluster(a)

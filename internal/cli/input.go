@@ -1,12 +1,16 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
 
+	"github.com/spf13/cobra"
+
 	"railwright.dev/railwright/internal/catalog"
 	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/facts"
 	"railwright.dev/railwright/internal/intent"
 	"railwright.dev/railwright/internal/plan"
 )
@@ -33,6 +37,37 @@ func (a *app) readCluster(file string) (*input, error) {
 		return nil, err
 	}
 	return planned(fabric.Printable(file), text)
+}
+
+// readSeen reads and plans a cluster file as readCluster does; facts of its machines then decide what they can (plan.SeeNICs).
+func (a *app) readSeen(ctx context.Context, file string, snapshots []string) (*input, error) {
+	in, err := a.readCluster(file)
+	if err != nil || len(snapshots) == 0 {
+		return in, err
+	}
+	a.doing("reading saved facts")
+	var seen []*fabric.Facts
+	for f, err := range facts.LoadFrom(ctx, a.files, snapshots...) {
+		if err != nil {
+			return nil, fmt.Errorf("flag --snapshot: %w", err)
+		}
+		if f.ESX != nil {
+			return nil, fmt.Errorf("flag --snapshot: %s is an ESX host, and the runbook alone is written from its facts: use it with --runbook FILE of railwright apply", fabric.Quote(f.Node))
+		}
+		seen = append(seen, f)
+	}
+	if len(seen) == 0 {
+		return nil, fmt.Errorf("flag --snapshot: %s: has no facts of a machine", fabric.Quote(snapshots[0]))
+	}
+	if err := plan.SeeNICs(in.plan, seen); err != nil {
+		return nil, fmt.Errorf("flag --snapshot: %w", err)
+	}
+	return in, nil
+}
+
+// snapshotsFlag is the --snapshot of commands whose plan facts refine.
+func snapshotsFlag(c *cobra.Command, paths *[]string) {
+	c.Flags().StringArrayVar(paths, "snapshot", nil, "saved facts of machines: they decide what selects the NICs that pods share; can be repeated")
 }
 
 func (a *app) readText(file string) ([]byte, error) {

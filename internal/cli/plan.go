@@ -24,21 +24,23 @@ func fileFlag(c *cobra.Command, file *string) {
 
 // planOptions are the flags of plan.
 type planOptions struct {
-	file string
+	file      string
+	snapshots []string
 }
 
 func (a *app) planCommand(run func(context.Context, planOptions) error) *cobra.Command {
 	var o planOptions
 	c := &cobra.Command{
-		Use: "plan -f FILE", Short: "Show the plan: addresses, cables, switches and traffic classes", Args: noArgs,
+		Use: "plan -f FILE [--snapshot PATH...]", Short: "Show the plan: addresses, cables, switches and traffic classes", Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return run(c.Context(), o) },
 	}
 	fileFlag(c, &o.file)
+	snapshotsFlag(c, &o.snapshots)
 	return c
 }
 
-func (a *app) plan(_ context.Context, o planOptions) error {
-	in, err := a.readCluster(o.file)
+func (a *app) plan(ctx context.Context, o planOptions) error {
+	in, err := a.readSeen(ctx, o.file, o.snapshots)
 	if err != nil {
 		return err
 	}
@@ -59,7 +61,7 @@ func (a *app) printPlan(p *fabric.Plan) error {
 			return err
 		}
 	}
-	err := errors.Join(a.printCables(p), a.printUplinks(p), a.printBill(p), a.printSwitches(p), a.printCloud(p), a.printVSphere(p), a.printPods(p), a.printMachines(p), a.printTraffic(p))
+	err := errors.Join(a.printCables(p), a.printUplinks(p), a.printBill(p), a.printSwitches(p), a.printCloud(p), a.printVSphere(p), a.printOperators(p), a.printPods(p), a.printMachines(p), a.printTraffic(p))
 	if err != nil {
 		return err
 	}

@@ -15,20 +15,22 @@ import (
 
 // renderOptions are the flags of render.
 type renderOptions struct {
-	file   string
-	folder string
+	file      string
+	folder    string
+	snapshots []string
 }
 
 func (a *app) renderCommand(run func(context.Context, renderOptions) error) *cobra.Command {
 	var o renderOptions
 	c := &cobra.Command{
-		Use: "render -f FILE -d DIR", Short: "Write the files of every node and switch, with an index of paths, modes and SHA-256", Args: noArgs,
+		Use: "render -f FILE -d DIR [--snapshot PATH...]", Short: "Write the files of every node and switch, with an index of paths, modes and SHA-256", Args: noArgs,
 		Long: "Write the files of every node and switch, with an index of paths, modes and SHA-256.\n" +
 			"An existing folder is replaced if it is empty, or a render in which nothing was changed or added; any other is left alone.",
 		RunE: func(c *cobra.Command, _ []string) error { return run(c.Context(), o) },
 	}
 	fileFlag(c, &o.file)
 	c.Flags().StringVarP(&o.folder, "dir", "d", "", "folder to write to")
+	snapshotsFlag(c, &o.snapshots)
 	return c
 }
 
@@ -36,7 +38,7 @@ func (a *app) render(ctx context.Context, o renderOptions) error {
 	if o.folder == "" {
 		return errors.New("flag -d: a folder to write to is needed")
 	}
-	in, err := a.readCluster(o.file)
+	in, err := a.readSeen(ctx, o.file, o.snapshots)
 	if err != nil {
 		return err
 	}

@@ -10,7 +10,7 @@ type Operators struct {
 	Releases   []HelmRelease  `json:"releases,omitempty"` // none where they are present
 	NICPolicy  *NICPolicy     `json:"nic_policy,omitempty"`
 	Plugin     *NICPlugin     `json:"plugin,omitempty"` // the shared device plugin, where the Network Operator does not run it
-	Relies     []OperatorGift `json:"relies,omitempty"` // what the plan needs of operators that are there already; none where they are installed
+	Relies     []OperatorGift `json:"relies,omitempty"` // what the plan needs of operators that it does not install
 }
 
 // NodeLabel is a label of a node, and what reads it.

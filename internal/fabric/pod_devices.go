@@ -21,6 +21,7 @@ type SharedNIC struct {
 	Devices    []string `json:"devices"`             // PCI ids: 1021
 	Drivers    []string `json:"drivers"`             // mlx5_core
 	LinkType   string   `json:"link_type,omitempty"` // of the interface, as the plugin reads it: infiniband, ether
+	Source     string   `json:"source"`              // of the PCI ids: catalog, facts
 }
 
 // RDMAPrefix is what the shared device plugin puts before the names of its resources.

@@ -49,7 +49,7 @@ func examples() []example {
 		{name: "vcf-h100", doc: "VMware Cloud Foundation: HGX H100 passed through to VMs, InfiniBand",
 			machine: "hgx-h100", leaf: "qm9700", host: "worker", model: "deepseek-r1",
 			scheme: fabric.None, size: 2, least: 1, most: fabric.MaxNames,
-			works:  []string{"plan", "claims", "check", "explain", "predict", "render", "apply", "up"},
+			works:  []string{"plan", "check", "explain", "predict", "render", "apply", "up"},
 			notYet: "up --lab and lab up: a lab has no InfiniBand"},
 		{name: "vsphere8-sriov", doc: "vSphere 8: VMs with a ConnectX-7 virtual function, InfiniBand",
 			machine: "vsphere8-cx7-vf", leaf: "qm9700", host: "vm", model: "gpt-oss-120b",

@@ -32,7 +32,7 @@ func ByNetworkOperator(cat *catalog.Catalog, machine string) bool {
 // classes of traffic that a bare-metal host has set on them are gone: on RoCE they stay those of the host.
 func (c *Cluster) driverDefaults(cat *catalog.Catalog) {
 	k := c.Kubernetes
-	if c.Platform == GKE || c.Launcher != Kubernetes {
+	if c.Launcher != Kubernetes || c.Platform != Baremetal && c.Platform != VSphere {
 		return
 	}
 	gpu, nic := DriverByOperator, DriverOfHost

@@ -124,6 +124,9 @@ func (u *up) next() (all []report.NextStep) {
 		}
 		add("Make the networks, the cluster and its machines; it costs money from then on, and says the names of the machines, for nodes.names", script("gke-up.sh"))
 	}
+	if u.rendered(operatorsScript) {
+		add("Install the operators, each ready on every machine before the next: the objects below need them", script(operatorsScript)+" CONTEXT")
+	}
 	add("See what would change in the cluster, then apply it without --dry-run", "railwright apply -f "+file+" --dry-run")
 	if u.Plan.Claims != nil {
 		add("Try the claims on the slices that the drivers published", "railwright claims -f "+file+" --kubeconfig ~/.kube/config")
@@ -134,6 +137,9 @@ func (u *up) next() (all []report.NextStep) {
 	add("Check what pods have", factsOfPods(u.Plan, file)...)
 	return all
 }
+
+// operatorsScript installs the operators of a plan.
+const operatorsScript = "operators-up.sh"
 
 // collectivesScript runs the collectives over the pods of a plan.
 const collectivesScript = "run-nccl-tests.sh"

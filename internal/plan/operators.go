@@ -17,9 +17,9 @@ const (
 	programMinutes = 10
 )
 
-// operators plans what runs on a cluster of Kubernetes before its pods can, after podDevices. Node pools of a cloud come with it.
+// operators plans what runs on a cluster of Kubernetes before its pods can, after podDevices. Node pools of a cloud come with it, and no pods are planned for DGX Sparks.
 func operators(p *fabric.Plan, c *intent.Cluster, cat *catalog.Catalog) error {
-	if c.Launcher != intent.Kubernetes || c.Kubernetes == nil || c.Platform == intent.GKE {
+	if c.Launcher != intent.Kubernetes || c.Kubernetes == nil || c.Platform != intent.Baremetal && c.Platform != intent.VSphere {
 		return nil
 	}
 	if p.Pods == nil {
@@ -41,7 +41,7 @@ func operators(p *fabric.Plan, c *intent.Cluster, cat *catalog.Catalog) error {
 	p.Operators = i.Operators
 	i.namespaces()
 	if c.Kubernetes.Operators == intent.OperatorsPresent {
-		p.Operators = &fabric.Operators{Kubernetes: i.Kubernetes, API: i.API, Relies: i.gifts}
+		p.Operators = &fabric.Operators{Kubernetes: i.Kubernetes, API: i.API, Relies: append(i.gifts, i.Relies...)}
 	}
 	return nil
 }

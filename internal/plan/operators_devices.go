@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"fmt"
 	"slices"
 
 	"railwright.dev/railwright/internal/fabric"
@@ -180,9 +181,17 @@ func (i *installation) amd() {
 	i.add(chartAMD, r, "the class "+fabric.DriverAMD+" and the devices of every machine")
 }
 
+// draNetAPI is the only version of resource.k8s.io that DraNet writes (kubernetes-sigs/dranet, pkg/driver/dra_hooks.go).
+const draNetAPI = "v1"
+
 // nics are claimed from DraNet, where the shared device plugin does not give them.
 func (i *installation) nics() {
 	if i.kube.NICDriver != fabric.DriverDraNet {
+		return
+	}
+	if i.API != draNetAPI {
+		i.Relies = append(i.Relies, fabric.OperatorGift{From: i.catalog.Charts[chartDraNet].Title, What: fmt.Sprintf("the NICs of every machine as devices of %s, by a release that speaks resource.k8s.io/%s: %s speaks %s only and is not installed",
+			fabric.DriverDraNet, i.API, i.catalog.Charts[chartDraNet].Version, draNetAPI)})
 		return
 	}
 	r := i.chart(chartDraNet, "dranet", "It publishes the NICs and moves those that claims got into their pods.")

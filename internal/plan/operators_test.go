@@ -63,6 +63,7 @@ func TestOperators(t *testing.T) {
 				"gpu-operator":          "nfd.enabled=false driver.enabled=true driver.rdma.enabled=true driver.manager.env=[map[name:NODE_LABEL_FOR_GPU_POD_EVICTION value:nvidia.com/dra-kubelet-plugin]] devicePlugin.enabled=false",
 				"nvidia-dra-driver-gpu": "nvidiaDriverRoot=/run/nvidia/driver resources.gpus.enabled=true gpuResourcesEnabledOverride=true resources.computeDomains.enabled=false kubeletPlugin.nodeSelector=map[nvidia.com/dra-kubelet-plugin:true]",
 			}, "driver", false, 1},
+		{"claims of an earlier Kubernetes", "baremetal", oneHGX, "infiniband", "kubernetes: {version: \"1.33\", drivers: {gpu: host, nic: host}}\n", "gpu-operator nvidia-dra-driver-gpu", nil, "", false, 1},
 		{"drivers of the host", "baremetal", oneHGX, "infiniband", host, "gpu-operator nvidia-dra-driver-gpu dranet",
 			map[string]string{"gpu-operator": "nfd.enabled=true driver.enabled=false devicePlugin.enabled=false",
 				"nvidia-dra-driver-gpu": "nvidiaDriverRoot=/ resources.gpus.enabled=true gpuResourcesEnabledOverride=true resources.computeDomains.enabled=false kubeletPlugin.nodeSelector=map[nvidia.com/dra-kubelet-plugin:true]"}, "", false, 1},
@@ -98,6 +99,9 @@ func TestOperators(t *testing.T) {
 						t.Errorf("%s: %+v", r.Name, v)
 					}
 				}
+			}
+			if early := strings.Contains(c.section, "1.33"); early != (len(o.Relies) == 1) {
+				t.Errorf("DraNet speaks v1 only: relies %+v", o.Relies)
 			}
 			if got := strings.Join(names, " "); got != c.releases {
 				t.Errorf("releases %s, want %s", got, c.releases)

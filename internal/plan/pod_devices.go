@@ -69,7 +69,7 @@ func sharedNICs(p *fabric.Plan, c *intent.Cluster, cat *catalog.Catalog) ([]fabr
 		}
 		for rail, name := range names {
 			if i == 0 {
-				all = append(all, fabric.SharedNIC{Resource: sharedName(rail), LinkType: linkType})
+				all = append(all, fabric.SharedNIC{Resource: sharedName(rail), LinkType: linkType, Source: "catalog"})
 			}
 			if other := slices.IndexFunc(all, func(s fabric.SharedNIC) bool { return slices.Contains(s.Interfaces, name) }); other >= 0 && other != rail {
 				return nil, fmt.Errorf("nodes[%d].nics: %q is of rail %d here and of rail %d elsewhere, and the shared device plugin has one list of names for all machines: it would give it out twice; name the interfaces alike, or use nic_driver: %s", i, name, rail, other, fabric.DriverDraNet)

@@ -474,7 +474,7 @@ func TestApplyMachines(t *testing.T) {
 
 // Whole devices are attached by their labels, in the order of the class, with the settings that they need; and taken away again.
 func TestApplyWholeDevices(t *testing.T) {
-	p := planOf(t, "vcf-h100", 2, "product: vcf-9.0", "product: vsphere-8", "launcher: kubernetes", "launcher: ssh", "  vks: ", "  #", "    storage_class: vsan-default-storage-policy\n", "")
+	p := planOf(t, "vcf-h100", 2, "product: vcf-9.0", "product: vsphere-8", "launcher: kubernetes", "launcher: ssh", "kubernetes:\n", "#\n", "  operators: install", "  #", "  gpu_driver: device-plugin", "  #", "  nic_driver: shared-device-plugin", "  #", "  vks: ", "  #", "    storage_class: vsan-default-storage-policy\n", "")
 	l := newLab(t, p)
 	l.AddVM("worker1", "esx1", 96, 1<<20)
 	l.AddVM("worker2", "esx2", 96, 1<<20).Config.Firmware = "bios"

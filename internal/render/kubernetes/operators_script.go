@@ -108,7 +108,7 @@ func (s *operatorsScript) head(what, plan string, o fabric.Operators, nodes []st
 		"rollout=15m        # for the programs of a release\n"+
 		"# shellcheck disable=SC2034 # not every script reads all of them\n: \"$pause\" \"$rollout\"\n\n"...)
 	s.text = append(s.text, operatorsLibrary...)
-	s.text = append(s.text, "\n# The machines of the plan.\ncat >\"$work/nodes\" <<'NODES'\n"+strings.Join(nodes, "\n")+"\nNODES\n\n"...)
+	s.text = append(s.text, "\n# The machines of the plan.\ncat >\"$work/nodes\" <<'end of nodes'\n"+strings.Join(nodes, "\n")+"\nend of nodes\n\n"...)
 }
 
 func (s *operatorsScript) comment(text string) {
