@@ -25,6 +25,7 @@ func Kubernetes() []ClusterFormat {
 			Render: func(p *fabric.Plan) fabric.Artifact { return render.ClaimTemplates(*p.Claims) },
 		},
 	}
+	all = append(all, podTests()...)
 	for i := range all {
 		asked := all[i].Skip
 		all[i].Skip = func(p *fabric.Plan) bool { return p.Launcher != launchedByKubernetes || asked(p) }
