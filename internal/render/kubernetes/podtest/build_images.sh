@@ -13,6 +13,7 @@ case $# in
 1) images=$1 ;;
 *) stop 64 "more than one registry; usage: build-images.sh [REGISTRY/PATH]" ;;
 esac
+images=${images%/}
 [ -n "$images" ] || stop 64 "no registry: build-images.sh REGISTRY/PATH, and write the same into kubernetes.test_images of the cluster file"
 here=$(cd "$(dirname "$0")" && pwd)
 [ -r "$here/$containerfile" ] || stop 64 "$here/$containerfile: cannot be read"

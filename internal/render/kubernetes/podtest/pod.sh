@@ -42,7 +42,7 @@ gpus() {
 		command -v nvidia-smi >/dev/null 2>&1 || return 0
 		# 00000000:18:00.0: NVML writes the domain in eight digits, the kernel in four or more.
 		nvidia-smi --query-gpu=pci.bus_id --format=csv,noheader 2>/dev/null | tr 'A-F' 'a-f' |
-			sed -n 's/^ *0000\([0-9a-f]\{4\}:[0-9a-f]\{2\}:[0-9a-f]\{2\}\.[0-7]\) *$/\1/p; s/^ *\([0-9a-f]\{4\}:[0-9a-f]\{2\}:[0-9a-f]\{2\}\.[0-7]\) *$/\1/p' |
+			sed -n 's/^ *\(0000\)\{0,1\}\([0-9a-f]\{4\}:[0-9a-f]\{2\}:[0-9a-f]\{2\}\.[0-7]\) *$/\2/p' |
 			awk '{print $1, NR - 1}'
 		;;
 	amd)
