@@ -1,12 +1,14 @@
 package kubernetes
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 // A real mpirun starts ranks over a real SSH server in two pods of namespaces, with exactly the capabilities of the pods: each rank has
@@ -56,9 +58,13 @@ func TestRanksOverSSH(t *testing.T) {
 	}
 }
 
+// ranks ends within two minutes, and with it everything that it started.
 func ranks(folder string, capabilities []string) (string, error) {
-	c := exec.Command("bash", "testdata/two-pods/run.sh", folder)
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	defer cancel()
+	c := exec.CommandContext(ctx, "bash", "testdata/two-pods/run.sh", folder)
 	c.Env = append(os.Environ(), "CAPABILITIES="+strings.Join(capabilities, ","))
+	c.WaitDelay = 5 * time.Second
 	text, err := c.CombinedOutput()
 	return string(text), err
 }

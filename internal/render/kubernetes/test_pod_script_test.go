@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 // machine is the part of /sys and /dev that pod.sh reads, made from a few lines.
@@ -219,5 +220,36 @@ func TestPodListening(t *testing.T) {
 	m.file("bin/sleep", "#!/bin/sh\n")
 	if status, got := m.run(nil, "listening", "18516"); status != 2 || !strings.Contains(got, "port 18516: nothing listens on it") {
 		t.Errorf("a connection is no server: %d %s", status, got)
+	}
+}
+
+// A server that waits ends when it is told to, and at once.
+func TestPodStop(t *testing.T) {
+	m := hgx(t, "InfiniBand")
+	m.file("perftest/host/bin/ib_write_bw", "#!/bin/sh\nexec sleep 60\n")
+	done := make(chan int, 1)
+	go func() {
+		status, _ := m.run(nil, "perftest", "host", "0", "18515")
+		done <- status
+	}()
+	for range 100 {
+		if _, err := os.Stat(filepath.Join(m.root, "run/perftest-18515")); err == nil {
+			break
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	if status, got := m.run(nil, "stop", "18515"); status != 0 {
+		t.Errorf("%d %s", status, got)
+	}
+	select {
+	case status := <-done:
+		if status == 0 {
+			t.Error("the server ended as if it had measured")
+		}
+	case <-time.After(10 * time.Second):
+		t.Error("the server still waits")
+	}
+	if status, got := m.run(nil, "stop", "18515"); status != 0 || got != "" {
+		t.Errorf("without a server: %d %s", status, got)
 	}
 }

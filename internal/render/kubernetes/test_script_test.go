@@ -110,6 +110,7 @@ func TestRunTests(t *testing.T) {
 		{"a test that fails", []string{"FAIL=*mpirun*all_reduce_perf*"}, []string{"collectives"}, 2, []string{"unknown: all_reduce: it failed: test-results/all_reduce.failed.txt", "explained: explain test-results/all_gather.txt"}},
 		{"a test that prints nothing", []string{"TABLE=/dev/null"}, []string{"collectives"}, 2, []string{"unknown: test-results/all_gather.txt: nothing was printed", "unknown: nothing was measured"}},
 		{"a server that does not start", []string{"FAIL=*listening*"}, []string{"perftest"}, 2, []string{"the server in pod railwright-perftest-0 did not start"}},
+		{"a client that fails", []string{"FAIL=*perftest host 1 18516 10.0.0.1"}, []string{"perftest"}, 2, []string{"unknown: perftest, host memory, NIC 1 of railwright-perftest-1 to railwright-perftest-0: it failed"}},
 		{"no Secret", []string{"FAIL=*create secret*"}, []string{"collectives"}, 2, []string{"unknown: collectives: the keys of this run could not be stored as a Secret"}},
 		{"an MPIJob", []string{"CONDITION=Created Succeeded ", "LOG=mpi.log"}, []string{"mpijob"}, 0, []string{"explained: explain test-results/mpijob-all_gather.txt test-results/mpijob-all_reduce.txt test-results/mpijob-alltoall.txt"}},
 		{"an MPIJob that fails", []string{"CONDITION=Created Failed ", "LOG=mpi.log"}, []string{"mpijob"}, 2, []string{"unknown: mpijob: it failed"}},
@@ -137,6 +138,9 @@ func TestRunTests(t *testing.T) {
 				if !strings.Contains(output, want) {
 					t.Errorf("no %q in\n%s", want, output)
 				}
+			}
+			if strings.Contains(output, " to railwright-perftest-0: it failed") && !strings.Contains(calls, " stop 18516") {
+				t.Errorf("the server of a client that failed waits:\n%s", calls)
 			}
 			cleaned(t, calls)
 		})

@@ -5,6 +5,7 @@
 #                                         (- on InfiniBand), and the pod's nearest GPU (- where it has none)
 #   pod.sh perftest host|gpu I PORT [TO]  ib_write_bw over device number I, from 0: the server, or the client of the server at TO
 #   pod.sh listening PORT                 waits until the server listens
+#   pod.sh stop PORT                      ends that server, which would wait for a client that failed
 #   pod.sh sshd                           the SSH server by which mpirun starts ranks, with the keys that are mounted
 #   pod.sh mpirun RANKS HOSTS TEST...     a test of collectives; HOSTS - where the MPI operator names them
 #   pod.sh rank COMMAND...                a rank, with the environment of collectives of this pod
@@ -177,7 +178,9 @@ perftest_run() {
     shift
     printf ' %s' "$@"
     printf '\n'
-    exec timeout "${WITHIN:-180}" "$program" "$@"
+    mkdir -p "$state"
+    [ -n "$to" ] || printf '%s\n' "$$" >"$state/perftest-$port"
+    exec timeout -k 10 "${WITHIN:-180}" "$program" "$@"
 }
 
 # listening waits for a server, 20 seconds at most. 0A is the state LISTEN in /proc/net/tcp.
@@ -192,6 +195,14 @@ listening() {
         left=$((left - 1))
     done
     fail "port $1: nothing listens on it after 20 seconds"
+}
+
+# stop ends the server of a port, if it is still there: the number is that of timeout, which takes the server along.
+stop() {
+    [ -r "$state/perftest-$1" ] || return 0
+    read -r pid <"$state/perftest-$1"
+    rm -f "$state/perftest-$1"
+    kill "$pid" 2>/dev/null || true
 }
 
 # prepare keeps what a session of SSH does not have, and the key by which the pods know each other: all of them have the same one, so
@@ -239,7 +250,7 @@ collective() {
     printf '$ mpirun'
     printf ' %s' "$@"
     printf '\n'
-    exec timeout "${WITHIN:-900}" "${MPIRUN:-/opt/openmpi/bin/mpirun}" "$@"
+    exec timeout -k 10 "${WITHIN:-900}" "${MPIRUN:-/opt/openmpi/bin/mpirun}" "$@"
 }
 
 verb=${1:-}
@@ -248,6 +259,7 @@ case $verb:$# in
 devices:0) devices ;;
 perftest:3 | perftest:4) perftest_run "$@" ;;
 listening:1) listening "$1" ;;
+stop:1) stop "$1" ;;
 sshd:0)
     prepare
     mkdir -p /run/sshd
@@ -260,5 +272,5 @@ mpirun:*)
     ;;
 rank:0) fail "rank: no command" ;;
 rank:*) rank "$@" ;;
-*) fail "usage: devices | perftest host|gpu I PORT [TO] | listening PORT | sshd | mpirun RANKS HOSTS TEST... | rank COMMAND..." ;;
+*) fail "usage: devices | perftest host|gpu I PORT [TO] | listening PORT | stop PORT | sshd | mpirun RANKS HOSTS TEST... | rank COMMAND..." ;;
 esac

@@ -113,6 +113,7 @@ one() {
 	in_pod "$server" perftest "$memory" "$number" "$port" >"$file.server" 2>&1 &
 	local waits=$!
 	if ! in_pod "$server" listening "$port"; then
+		in_pod "$server" stop "$port" || true
 		wait "$waits" || true
 		cat "$file.server" >&2
 		mv "$file.server" "$file.failed.txt"
@@ -124,6 +125,7 @@ one() {
 		wait "$waits" || true # what was measured is in the client's output
 		rm -f "$file.server"
 	else
+		in_pod "$server" stop "$port" || true
 		wait "$waits" || true
 		cat "$file.server" >>"$file.part"
 		rm -f "$file.server"

@@ -4,7 +4,8 @@
 #   run.sh FOLDER    with opt/ (as the pods' /opt/railwright), keys-0 and keys-1 (as their /root/.ssh)
 set -eu
 export FOLDER=$1
-exec unshare -n -m -u bash -c '
+# With a process namespace, whose end ends all that is in it.
+exec unshare -n -m -u -p -f --mount-proc --kill-child bash -c '
 set -eu
 confined() { setpriv --no-new-privs --bounding-set="-all,$CAPABILITIES" --inh-caps=-all "$@"; }
 export -f confined
@@ -58,10 +59,8 @@ for i in 0 1; do
 	done
 done
 status=0
-nsenter -t "${pods[0]}" -n -m -u env MPIRUN="$(command -v mpirun)" WITHIN=60 GPU_VENDOR=nvidia NODE_NAME=n0 \
+nsenter -t "${pods[0]}" -n -m -u env MPIRUN="$(command -v mpirun)" WITHIN=30 GPU_VENDOR=nvidia NODE_NAME=n0 \
 	bash -c "setpriv --no-new-privs --bounding-set=-all,$CAPABILITIES --inh-caps=-all /opt/railwright/pod.sh mpirun 4 pod-0.svc:2,pod-1.svc:2 /bin/sh -c \
 	'\''echo at \$(hostname) rank \$OMPI_COMM_WORLD_RANK \$NCCL_IB_HCA \$(grep CapEff /proc/self/status)'\''" || status=$?
-kill "${pods[@]}" 2>/dev/null || true
-wait
 exit "$status"
 '
