@@ -223,6 +223,31 @@ func TestPodListening(t *testing.T) {
 	}
 }
 
+// What mpirun prints is printed as it comes, its exit status is kept, and what outlives it holds nobody up.
+func TestPodMPIRun(t *testing.T) {
+	m := newMachine(t, "nvidia")
+	m.file("keys/id_rsa.pub", "ssh-ed25519 AAAA a comment\n")
+	m.file("bin/mpirun", "#!/bin/sh\necho \"ran $*\"\nsleep 30 &\nexit 7\n")
+	begun := time.Now()
+	status, got := m.run([]string{"MPIRUN=" + filepath.Join(m.root, "bin/mpirun")}, "mpirun", "4", "pod-0.svc:2,pod-1.svc:2", "/opt/tests/all_reduce_perf", "-g", "1")
+	const argv = "--allow-run-as-root --bind-to none -np 4 "
+	if status != 7 || !strings.HasPrefix(got, "$ mpirun "+argv) || !strings.Contains(got, "\nran "+argv) || !strings.HasSuffix(got, " -H pod-0.svc:2,pod-1.svc:2 "+filepath.Join(m.root, "opt")+"/pod.sh rank /opt/tests/all_reduce_perf -g 1\n") {
+		t.Errorf("%d %s", status, got)
+	}
+	if took := time.Since(begun); took > 15*time.Second {
+		t.Errorf("it took %v: a process that mpirun left held it up", took)
+	}
+	if known, err := os.ReadFile(filepath.Join(m.root, "run/known_hosts")); err != nil || string(known) != "* ssh-ed25519 AAAA\n" {
+		t.Errorf("%v %q", err, known)
+	}
+	if _, got := m.run([]string{"MPIRUN=" + filepath.Join(m.root, "bin/mpirun")}, "mpirun", "4", "-", "/opt/tests/all_reduce_perf"); strings.Contains(got, " -H ") {
+		t.Errorf("the MPI operator names the hosts: %s", got)
+	}
+	if status, got := m.run(nil, "mpirun", "4", "-"); status != 2 || !strings.Contains(got, "RANKS HOSTS TEST...") {
+		t.Errorf("no test: %d %s", status, got)
+	}
+}
+
 // A server that waits ends when it is told to, and at once.
 func TestPodStop(t *testing.T) {
 	m := hgx(t, "InfiniBand")

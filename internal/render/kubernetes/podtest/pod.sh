@@ -250,7 +250,10 @@ collective() {
     printf '$ mpirun'
     printf ' %s' "$@"
     printf '\n'
-    exec timeout -k 10 "${WITHIN:-900}" "${MPIRUN:-/opt/openmpi/bin/mpirun}" "$@"
+    # Not into this process' own output: an ssh that outlives its mpirun would hold that, and whoever reads it would wait.
+    timeout -k 10 "${WITHIN:-900}" "${MPIRUN:-/opt/openmpi/bin/mpirun}" "$@" >"$state/mpirun" 2>&1 </dev/null &
+    tail -n +1 -f --pid="$!" "$state/mpirun"
+    wait "$!"
 }
 
 verb=${1:-}
