@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/intent"
 	"railwright.dev/railwright/internal/mesh"
 	"railwright.dev/railwright/internal/pipeline"
 	"railwright.dev/railwright/internal/report"
@@ -38,7 +39,7 @@ func (a *app) benchCommand(run func(context.Context, benchOptions) error) *cobra
 			"perftest  on DGX Spark: ib_write_bw and ib_write_lat of each twin alone, and of both twins of a port at once\n" +
 			"nccl      on DGX Spark: which NCCL is loaded, and all_gather_perf over all machines\n\n" +
 			"Without --suite: on DGX Spark all three, else ping. With --print nothing is run: it prints the commands of perftest and nccl,\n" +
-			"with the machine on which each runs and its whole environment.\n\n" +
+			"with the machine on which each runs and its whole environment; with launcher kubernetes, the scripts that run both in pods.\n\n" +
 			"Every test ends by itself, and when the connection ends. The all-gather takes at most a quarter of the memory that is free.\n" +
 			"What was measured, and the outputs as printed, are kept in a run folder.",
 		Args: noArgs,
@@ -199,6 +200,9 @@ func (a *app) printBench(o benchOptions) error {
 	if err != nil {
 		return err
 	}
+	if in.plan.Launcher == string(intent.Kubernetes) {
+		return a.printPodBench(in.plan, o)
+	}
 	suites := o.suites()
 	if len(suites) == 0 {
 		suites = pipeline.BenchSuites()
@@ -214,4 +218,21 @@ func (a *app) printBench(o benchOptions) error {
 		return report.JSON(a.stdout, pipeline.NotRun(in.plan, tests))
 	}
 	return report.BenchCommands(a.stdout, tests, a.textOptions())
+}
+
+// printPodBench shows what a person runs to measure pods. What runs inside them depends on what each is given: the scripts find it.
+func (a *app) printPodBench(p *fabric.Plan, o benchOptions) error {
+	commands, err := pipeline.BenchCommands(p, o.file, o.suites()...)
+	if err != nil {
+		return err
+	}
+	if a.json() {
+		return report.JSON(a.stdout, struct {
+			Commands []string `json:"commands"`
+		}{commands})
+	}
+	for _, c := range commands {
+		printf(a.stdout, "%s\n", c)
+	}
+	return nil
 }

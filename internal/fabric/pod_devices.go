@@ -10,6 +10,7 @@ type PodDevices struct {
 	GPUResource string      `json:"gpu_resource,omitempty"` // nvidia.com/gpu; empty: a claim gives the GPUs
 	NICs        []SharedNIC `json:"nics,omitempty"`         // a resource per rail; none: a claim gives the NICs
 	Rails       int         `json:"rails"`                  // NICs of the fabric per pod
+	TestImages  string      `json:"test_images,omitempty"`  // registry and path of the images of test pods; empty: none are rendered
 }
 
 // SharedNIC is a NIC that the RDMA shared device plugin gives to pods: on every machine, the one of a rail. Its resource counts how many

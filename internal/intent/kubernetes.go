@@ -10,6 +10,7 @@ type Kube struct {
 	NICDriver string `json:"nic_driver,omitempty" yaml:"nic_driver,omitempty" jsonschema:"enum=dra.net,enum=shared-device-plugin" jsonschema_description:"what gives NICs to pods: a DRA driver, or the RDMA shared device plugin; default dra.net"`
 	Operators string `json:"operators,omitempty" yaml:"operators,omitempty" jsonschema:"enum=install,enum=present" jsonschema_description:"whether the operators of GPUs and NICs are to be installed, or exist; default present on gke, elsewhere install"`
 	Groups    string `json:"groups,omitempty" yaml:"groups,omitempty" jsonschema:"enum=leaderworkerset,enum=jobset" jsonschema_description:"the kind of object that makes the pods of a served model; default leaderworkerset"`
+	Images    string `json:"test_images,omitempty" yaml:"test_images,omitempty" jsonschema:"maxLength=200,pattern=^[a-z0-9]([a-z0-9.-]*[a-z0-9])?(:[0-9]+)?(/[a-z0-9]+(([.]|_|__|-+)[a-z0-9]+)*)*$" jsonschema_description:"registry and path from which nodes pull the images of the test pods, that build-images.sh pushes there, such as harbor.example.com/railwright; default none: no test pods"`
 	Queue     *Queue `json:"queue,omitempty" yaml:"queue,omitempty" jsonschema_description:"what admits groups of pods as a whole; default nothing: pods of a group that does not fit wait on their machines"`
 	Pod       *Pod   `json:"pod,omitempty" yaml:"pod,omitempty" jsonschema:"description=what each pod gets; default a whole machine"`
 

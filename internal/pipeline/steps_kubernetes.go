@@ -134,6 +134,9 @@ func (u *up) next() (all []report.NextStep) {
 	if u.rendered(collectivesScript) {
 		add("Run the collectives over the pods, and judge what they print", script(collectivesScript), "railwright explain nccl-results -f "+file)
 	}
+	if u.rendered(testScript) {
+		add("Build the images of the test pods, once, and run the tests, which railwright explain judges", script(imagesScript), "CLUSTER="+file+" "+script(testScript))
+	}
 	add("Check what pods have", factsOfPods(u.Plan, file)...)
 	return all
 }
@@ -172,17 +175,4 @@ func CheckOfPods(p *fabric.Plan, file string) error {
 // CollectOfPods says how facts of the pods of a plan are made, since nobody logs in to them.
 func CollectOfPods(p *fabric.Plan, file string) error {
 	return fmt.Errorf("launcher kubernetes: collect does not log in to pods; in each of them:\n  %s", strings.Join(factsOfPods(p, fabric.ShellWord(file)), "\n  "))
-}
-
-// BenchOfPods says what measures the pods of a plan, since nobody logs in to them.
-func BenchOfPods(p *fabric.Plan, file string) error {
-	file = fabric.ShellWord(file)
-	if p.Cloud == nil {
-		return fmt.Errorf("launcher kubernetes: bench does not log in to pods. Run nccl-tests in them, save what they print, and judge it:\n  railwright explain OUTPUT -f %s", file)
-	}
-	return fmt.Errorf("launcher kubernetes: bench does not log in to pods. What render writes runs all_gather and all_reduce over them, and explain judges it:\n  %s", strings.Join([]string{
-		"railwright render -f " + file + " -d out",
-		filepath.Join("out", fabric.OnWorkstation, collectivesScript),
-		"railwright explain nccl-results -f " + file,
-	}, "\n  "))
 }

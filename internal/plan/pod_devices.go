@@ -20,7 +20,7 @@ func podDevices(p *fabric.Plan, c *intent.Cluster, cat *catalog.Catalog) error {
 		return nil // claims has said so
 	}
 	vendor := cat.GPUs[first.GPU].Vendor
-	out := &fabric.PodDevices{Kubernetes: c.Kubernetes.Version, Namespace: c.Kubernetes.Namespace, GPUs: int(first.GPUs.Value), GPUVendor: vendor, GPUResource: vendor + ".com/gpu"}
+	out := &fabric.PodDevices{Kubernetes: c.Kubernetes.Version, Namespace: c.Kubernetes.Namespace, GPUs: int(first.GPUs.Value), GPUVendor: vendor, GPUResource: vendor + ".com/gpu", TestImages: c.Kubernetes.Images}
 	if p.Claims != nil {
 		out.GPUs, out.Rails = p.Claims.GPUs, p.Claims.NICs
 		if p.Claims.GPUDriver != "" {

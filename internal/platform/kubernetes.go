@@ -34,6 +34,7 @@ func Kubernetes() []ClusterFormat {
 		},
 	}
 	all = append(all, Operators()...)
+	all = append(all, podTests()...)
 	for i := range all {
 		asked := all[i].Skip
 		all[i].Skip = func(p *fabric.Plan) bool { return p.Launcher != launchedByKubernetes || asked(p) }

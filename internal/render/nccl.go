@@ -15,15 +15,7 @@ const ncclPath = "/etc/railwright/nccl.env"
 // container and systemd read alike. A comment has no '=': with NCCL_CONF_FILE, NCCL itself reads the file, and older
 // versions took such a comment for a variable (NCCL, src/misc/param.cc).
 func NCCLEnvironment(v nic.Vendor, t fabric.Traffic, n fabric.NodeAddresses) fabric.Artifact {
-	var roce, cnp fabric.TrafficClass
-	for _, c := range t.Classes {
-		switch c.Name {
-		case "roce":
-			roce = c
-		case "cnp":
-			cnp = c
-		}
-	}
+	roce, cnp := classesOf(t)
 	text := fmt.Appendf(nil, ncclText, roce.Octet(), roce.DSCP, v.GIDIndex, v.Title)
 	if v.ControlClass {
 		text = fmt.Appendf(text, ncclControl, cnp.Octet(), cnp.DSCP)
@@ -34,6 +26,34 @@ func NCCLEnvironment(v nic.Vendor, t fabric.Traffic, n fabric.NodeAddresses) fab
 		"NCCL_SOCKET_IFNAME: the plan does not know the management interface",
 	}
 	return a
+}
+
+// classesOf are the classes of RoCE and of its control messages, of which the plan has at most one each.
+func classesOf(t fabric.Traffic) (roce, cnp fabric.TrafficClass) {
+	for _, c := range t.Classes {
+		switch c.Name {
+		case "roce":
+			roce = c
+		case "cnp":
+			cnp = c
+		}
+	}
+	return roce, cnp
+}
+
+// FabricVariables are what collectives in a pod need to know of the traffic classes of the fabric; none where the plan has no classes
+// or the settings of the NIC are unknown. NCCL_IB_GID_INDEX is not among them: the NCCL of the pod finds it.
+func FabricVariables(m fabric.NominalMachine, t *fabric.Traffic) (all []Variable) {
+	v, err := vendorOf(m, t)
+	if err != nil {
+		return nil
+	}
+	roce, cnp := classesOf(*t)
+	all = append(all, Variable{Name: "NCCL_IB_TC", Value: fmt.Sprint(roce.Octet())})
+	if v.ControlClass {
+		all = append(all, Variable{Name: "NCCL_IB_FIFO_TC", Value: fmt.Sprint(cnp.Octet())})
+	}
+	return all
 }
 
 const ncclText = `# Written by railwright from the plan; a change here is lost when it is rendered again.

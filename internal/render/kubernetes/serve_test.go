@@ -3,7 +3,6 @@ package kubernetes
 import (
 	"bytes"
 	"encoding/json"
-	"flag"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -17,8 +16,6 @@ import (
 
 	"railwright.dev/railwright/internal/fabric"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
 
 // sglangServe is two pods of a group on virtual machines with InfiniBand, each with a volume of its own.
 func sglangServe() Serve {
@@ -63,19 +60,7 @@ func jobSetServe() Serve {
 func TestServeGolden(t *testing.T) {
 	for name, s := range map[string]Serve{"sglang": sglangServe(), "vllm": vllmServe(), "jobset": jobSetServe()} {
 		for _, a := range []fabric.Artifact{Weights(s), Groups(s)} {
-			golden := filepath.Join("testdata", name+filepath.Base(a.Path))
-			if *update {
-				if err := os.WriteFile(golden, a.Content, 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-			want, err := os.ReadFile(golden)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(string(want), string(a.Content)); diff != "" {
-				t.Errorf("%s (-want +got):\n%s", golden, diff)
-			}
+			golden(t, name+filepath.Base(a.Path), a.Content)
 		}
 	}
 }
@@ -128,14 +113,14 @@ func TestStartupProbe(t *testing.T) {
 	}
 }
 
-// machine is what a pod sees of its machine.
-type machine struct {
+// seenMachine is what a pod sees of its machine.
+type seenMachine struct {
 	t    *testing.T
 	root string
 }
 
-func newMachine(t *testing.T) machine {
-	m := machine{t, t.TempDir()}
+func newSeen(t *testing.T) seenMachine {
+	m := seenMachine{t, t.TempDir()}
 	for _, dir := range []string{"dev", "proc/net", "bin"} {
 		if err := os.MkdirAll(filepath.Join(m.root, dir), 0o755); err != nil {
 			t.Fatal(err)
@@ -148,7 +133,7 @@ func newMachine(t *testing.T) machine {
 	return m
 }
 
-func (m machine) write(path, text string) {
+func (m seenMachine) write(path, text string) {
 	m.t.Helper()
 	at := filepath.Join(m.root, path)
 	if err := os.MkdirAll(filepath.Dir(at), 0o755); err != nil {
@@ -159,14 +144,14 @@ func (m machine) write(path, text string) {
 	}
 }
 
-func (m machine) device(file, name, state string) {
+func (m seenMachine) device(file, name, state string) {
 	m.write("dev/"+file, "")
 	m.write("sys/class/infiniband_verbs/"+file+"/ibdev", name+"\n")
 	m.write("sys/class/infiniband/"+name+"/ports/1/state", state+"\n")
 }
 
 // start runs the script of a pod on this machine, with an engine that prints what it was given.
-func (m machine) start(s Serve, worker bool, env ...string) (string, error) {
+func (m seenMachine) start(s Serve, worker bool, env ...string) (string, error) {
 	m.t.Helper()
 	bash, err := exec.LookPath("bash")
 	if err != nil {
@@ -183,25 +168,25 @@ func TestScriptOfAPod(t *testing.T) {
 	s := sglangServe()
 	s.Pods.Command = []string{"engine", "--model", "it's $HOME"}
 	joined := []string{"LWS_WORKER_INDEX=1", "LWS_LEADER_ADDRESS=leader.svc"}
-	two := func(m machine) {
+	two := func(m seenMachine) {
 		m.device("uverbs0", "mlx5_1", "4: ACTIVE")
 		m.device("uverbs3", "mlx5_10", "4: ACTIVE")
 	}
 	cases := []struct {
 		name string
-		make func(machine)
+		make func(seenMachine)
 		env  []string
 		want []string // all of it
 		no   []string
 		ok   bool
 	}{
 		{"starts", two, joined, []string{"NCCL_IB_HCA==mlx5_1,mlx5_10\n", "GLOO_SOCKET_IFNAME=eth0\n", "NCCL_SOCKET_IFNAME==eth0\n", "<--model><it's $HOME><--node-rank><1><--dist-init-addr><leader.svc:29501>"}, nil, true},
-		{"a device is missing", func(m machine) { m.device("uverbs0", "mlx5_1", "4: ACTIVE") }, joined, []string{"1 RDMA devices (mlx5_1), planned are 2"}, []string{"<--model>"}, false},
-		{"no device", func(machine) {}, joined, []string{"0 RDMA devices (none), planned are 2"}, []string{"<--model>"}, false},
-		{"a port is down", func(m machine) { two(m); m.device("uverbs3", "mlx5_10", "1: DOWN") }, joined, []string{"RDMA device mlx5_10: no port is active"}, []string{"<--model>"}, false},
-		{"the kernel does not say which", func(m machine) { two(m); m.write("dev/uverbs9", "") }, joined, []string{"uverbs9: the kernel does not say"}, []string{"<--model>"}, false},
-		{"no default route", func(m machine) { two(m); m.write("proc/net/route", "Iface\tDestination\n") }, joined, []string{"no default route"}, []string{"<--model>"}, false},
-		{"IPv6 alone", func(m machine) {
+		{"a device is missing", func(m seenMachine) { m.device("uverbs0", "mlx5_1", "4: ACTIVE") }, joined, []string{"1 RDMA devices (mlx5_1), planned are 2"}, []string{"<--model>"}, false},
+		{"no device", func(seenMachine) {}, joined, []string{"0 RDMA devices (none), planned are 2"}, []string{"<--model>"}, false},
+		{"a port is down", func(m seenMachine) { two(m); m.device("uverbs3", "mlx5_10", "1: DOWN") }, joined, []string{"RDMA device mlx5_10: no port is active"}, []string{"<--model>"}, false},
+		{"the kernel does not say which", func(m seenMachine) { two(m); m.write("dev/uverbs9", "") }, joined, []string{"uverbs9: the kernel does not say"}, []string{"<--model>"}, false},
+		{"no default route", func(m seenMachine) { two(m); m.write("proc/net/route", "Iface\tDestination\n") }, joined, []string{"no default route"}, []string{"<--model>"}, false},
+		{"IPv6 alone", func(m seenMachine) {
 			two(m)
 			m.write("proc/net/route", "Iface\tDestination\n")
 			zero := strings.Repeat("0", 32)
@@ -213,7 +198,7 @@ func TestScriptOfAPod(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			m := newMachine(t)
+			m := newSeen(t)
 			c.make(m)
 			out, err := m.start(s, false, c.env...)
 			if (err == nil) != c.ok {
@@ -237,7 +222,7 @@ func TestScriptOfAPod(t *testing.T) {
 func TestScriptOfAJobSet(t *testing.T) {
 	s := jobSetServe()
 	s.Pods.Command = []string{"engine"}
-	m := newMachine(t)
+	m := newSeen(t)
 	m.device("uverbs0", "mlx5_0", "4: ACTIVE")
 	m.device("uverbs1", "mlx5_1", "4: ACTIVE")
 	m.write("bin/getent", "#!/bin/sh\n[ \"$2\" = r1-0-leader-0-0.r1-0 ]\n")
@@ -263,7 +248,7 @@ func TestScriptOfAJobSet(t *testing.T) {
 func TestOnePod(t *testing.T) {
 	s := sglangServe()
 	s.Pods.Command, s.Pods.Size, s.Pods.Joining = []string{"engine"}, 1, nil
-	m := newMachine(t)
+	m := newSeen(t)
 	m.device("uverbs0", "mlx5_1", "1: DOWN")
 	if out, err := m.start(s, false); err != nil || !strings.Contains(out, "pod 0 of 1, leader itself, RDMA devices none") {
 		t.Errorf("error %v\n%s", err, out)
@@ -278,7 +263,7 @@ func TestOnePod(t *testing.T) {
 func TestScriptWaitsForTheLeader(t *testing.T) {
 	s := sglangServe()
 	s.Pods.Command, s.Pods.Times.Join = []string{"engine"}, 0
-	m := newMachine(t)
+	m := newSeen(t)
 	m.device("uverbs0", "mlx5_0", "4: ACTIVE")
 	m.device("uverbs1", "mlx5_1", "4: ACTIVE")
 	out, err := m.start(s, false, "LWS_WORKER_INDEX=1", "LWS_LEADER_ADDRESS=nobody.svc")

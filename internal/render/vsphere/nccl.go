@@ -77,6 +77,19 @@ func NCCLMap(p *fabric.Plan) fabric.Artifact {
 		"NCCL_TOPO_FILE=/etc/nccl-topology/CLASS.xml with the class of its node.", m))
 }
 
+// NCCLFileOf is, for each node, the file of its class in that map; none where it needs none.
+func NCCLFileOf(p *fabric.Plan) map[string]string {
+	files := make(map[string]string)
+	for _, c := range p.VSphere.Classes {
+		for _, node := range c.Nodes {
+			if WithNCCL(c) {
+				files[node] = c.Name + ".xml"
+			}
+		}
+	}
+	return files
+}
+
 // NCCLOnGuest is the topology file of a virtual machine that somebody logs in to, and what makes NCCL find it after each start.
 func NCCLOnGuest(p *fabric.Plan) (all []fabric.Artifact) {
 	for _, c := range p.VSphere.Classes {
