@@ -69,9 +69,12 @@ var allowed = map[string]string{
 	"internal/runbook":  "fabric catalog draw prepare",
 	"internal/plan":     "fabric intent catalog llm topology sizing",
 	"internal/render":   "fabric ncclxml nic switchos",
-	"internal/platform": "fabric render render/kubernetes render/vsphere",
+	"internal/platform": "fabric render render/kubernetes render/kubernetes/operators render/kubernetes/podtest render/kubernetes/serve render/vsphere",
 
-	"internal/render/kubernetes": "fabric",
+	"internal/render/kubernetes":           "fabric",
+	"internal/render/kubernetes/operators": "fabric render/kubernetes",
+	"internal/render/kubernetes/podtest":   "fabric render/kubernetes",
+	"internal/render/kubernetes/serve":     "fabric render/kubernetes",
 
 	"internal/render/vsphere": "fabric catalog topology ncclxml",
 

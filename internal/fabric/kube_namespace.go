@@ -1,5 +1,8 @@
 package fabric
 
+// TopologyMap is the ConfigMap with NCCL's topology files of virtual machines: a key CLASS.xml for each class.
+const TopologyMap = "nccl-topology"
+
 // KubeNamespace is a namespace of Kubernetes with the levels of Pod Security admission of its pods.
 type KubeNamespace struct {
 	Name    string `json:"name"`

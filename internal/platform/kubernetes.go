@@ -6,6 +6,7 @@ import (
 	"railwright.dev/railwright/internal/fabric"
 	"railwright.dev/railwright/internal/render"
 	"railwright.dev/railwright/internal/render/kubernetes"
+	"railwright.dev/railwright/internal/render/kubernetes/serve"
 )
 
 // Kubernetes lists the objects of a cluster whose processes start as pods, on any platform.
@@ -26,11 +27,11 @@ func Kubernetes() []ClusterFormat {
 		},
 		{
 			ID: "weights", Doc: "volumes of the weights, and the jobs that download them", Check: serves, Skip: serveless,
-			Render: func(p *fabric.Plan) fabric.Artifact { return kubernetes.Weights(serve(p)) },
+			Render: func(p *fabric.Plan) fabric.Artifact { return serve.Weights(servedBy(p)) },
 		},
 		{
 			ID: "serve", Doc: "groups of pods that serve the model, and their Service", Check: serves, Skip: serveless,
-			Render: func(p *fabric.Plan) fabric.Artifact { return kubernetes.Groups(serve(p)) },
+			Render: func(p *fabric.Plan) fabric.Artifact { return serve.Groups(servedBy(p)) },
 		},
 	}
 	all = append(all, Operators()...)
@@ -53,9 +54,9 @@ func serveless(p *fabric.Plan) bool { return p.Serving == nil || p.Platform == "
 
 func serves(p *fabric.Plan) error { return render.CheckServe(p.Serving) }
 
-// serve is what the pods that serve follow from.
-func serve(p *fabric.Plan) kubernetes.Serve {
-	s := kubernetes.Serve{Serving: p.Serving, Devices: *p.Pods, Traffic: p.Traffic}
+// servedBy is what the pods that serve follow from.
+func servedBy(p *fabric.Plan) serve.Serve {
+	s := serve.Serve{Serving: p.Serving, Devices: *p.Pods, Traffic: p.Traffic}
 	if p.Claims != nil {
 		s.Template = render.ClaimTemplateNames(*p.Claims)[0]
 	}

@@ -5,31 +5,31 @@ import (
 
 	"railwright.dev/railwright/internal/fabric"
 	"railwright.dev/railwright/internal/render"
-	"railwright.dev/railwright/internal/render/kubernetes"
+	"railwright.dev/railwright/internal/render/kubernetes/podtest"
 	"railwright.dev/railwright/internal/render/vsphere"
 )
 
 // podTests lists the test pods, the images that they run in, and the script that runs the tests. All are files for a person: test
 // pods take the GPUs of whole machines, so they are there for a run only. GKE has tests of its own, in images of Google.
 func podTests() []ClusterFormat {
-	pods := func(f func(kubernetes.Tests) fabric.Artifact) func(*fabric.Plan) fabric.Artifact {
+	pods := func(f func(podtest.Tests) fabric.Artifact) func(*fabric.Plan) fabric.Artifact {
 		return func(p *fabric.Plan) fabric.Artifact { return f(testsOf(p)) }
 	}
-	check := func(f func(kubernetes.Tests) error) func(*fabric.Plan) error {
+	check := func(f func(podtest.Tests) error) func(*fabric.Plan) error {
 		return func(p *fabric.Plan) error { return f(testsOf(p)) }
 	}
 	unnamed := func(p *fabric.Plan) bool { return untested(p) || p.Pods.TestImages == "" } // the script says it once
 	return []ClusterFormat{
-		{ID: "test-images", Doc: "what the images of the test pods are built from, and builds them", Check: check(kubernetes.CheckTestImages), Skip: untested,
-			Several: func(p *fabric.Plan) []fabric.Artifact { return kubernetes.TestImages(testsOf(p)) }},
-		{ID: "test-scripts", Doc: "what the test pods run", Check: check(kubernetes.CheckTests), Skip: unnamed, Render: pods(kubernetes.TestScripts)},
-		{ID: "test-perftest", Doc: "pods for RDMA between two NICs, from host memory and from GPU memory", Check: check(kubernetes.CheckTests), Skip: unnamed, Render: pods(kubernetes.PerftestPods)},
-		{ID: "test-collectives", Doc: "pods for tests of collectives by mpirun", Check: check(kubernetes.CheckTests), Skip: unnamed, Render: pods(kubernetes.CollectivePods)},
-		{ID: "test-mpijob", Doc: "the same tests for a cluster with the MPI operator", Check: check(func(t kubernetes.Tests) error {
-			return errors.Join(kubernetes.CheckTests(t), kubernetes.CheckMPIJob(t))
-		}), Skip: unnamed, Render: pods(kubernetes.MPIJob)},
-		{ID: "run-tests", Doc: "starts the test pods, runs the tests, removes the pods, and lets railwright explain judge the results", Check: check(kubernetes.CheckTests), Skip: untested,
-			Render: pods(kubernetes.RunTests)},
+		{ID: "test-images", Doc: "what the images of the test pods are built from, and builds them", Check: check(podtest.CheckTestImages), Skip: untested,
+			Several: func(p *fabric.Plan) []fabric.Artifact { return podtest.TestImages(testsOf(p)) }},
+		{ID: "test-scripts", Doc: "what the test pods run", Check: check(podtest.CheckTests), Skip: unnamed, Render: pods(podtest.TestScripts)},
+		{ID: "test-perftest", Doc: "pods for RDMA between two NICs, from host memory and from GPU memory", Check: check(podtest.CheckTests), Skip: unnamed, Render: pods(podtest.PerftestPods)},
+		{ID: "test-collectives", Doc: "pods for tests of collectives by mpirun", Check: check(podtest.CheckTests), Skip: unnamed, Render: pods(podtest.CollectivePods)},
+		{ID: "test-mpijob", Doc: "the same tests for a cluster with the MPI operator", Check: check(func(t podtest.Tests) error {
+			return errors.Join(podtest.CheckTests(t), podtest.CheckMPIJob(t))
+		}), Skip: unnamed, Render: pods(podtest.MPIJob)},
+		{ID: "run-tests", Doc: "starts the test pods, runs the tests, removes the pods, and lets railwright explain judge the results", Check: check(podtest.CheckTests), Skip: untested,
+			Render: pods(podtest.RunTests)},
 	}
 }
 
@@ -39,8 +39,8 @@ func untested(p *fabric.Plan) bool {
 }
 
 // testsOf is the part of a plan with its test pods, which get what every pod gets.
-func testsOf(p *fabric.Plan) kubernetes.Tests {
-	t := kubernetes.Tests{
+func testsOf(p *fabric.Plan) podtest.Tests {
+	t := podtest.Tests{
 		Cluster: p.Name, Namespace: p.Pods.Namespace, Images: p.Pods.TestImages, Vendor: p.Pods.GPUVendor,
 		GPUs: p.Pods.GPUs, NICs: p.Pods.Rails, GPUResource: p.Pods.GPUResource, Nodes: len(p.Nodes),
 		Variables: []string{
@@ -68,13 +68,13 @@ func testsOf(p *fabric.Plan) kubernetes.Tests {
 }
 
 // testSets are the pods of a plan by their claim template: as many have each. Without claims a pod has a whole machine.
-func testSets(p *fabric.Plan) (sets []kubernetes.TestSet) {
+func testSets(p *fabric.Plan) (sets []podtest.TestSet) {
 	if p.Claims == nil || byPlugins(p) {
-		return []kubernetes.TestSet{{Pods: len(p.Nodes)}}
+		return []podtest.TestSet{{Pods: len(p.Nodes)}}
 	}
 	templates := render.ClaimTemplateNames(*p.Claims)
 	for _, name := range templates {
-		sets = append(sets, kubernetes.TestSet{Template: name, Pods: p.Claims.Pods / len(templates)})
+		sets = append(sets, podtest.TestSet{Template: name, Pods: p.Claims.Pods / len(templates)})
 	}
 	return sets
 }

@@ -26,12 +26,12 @@ func TestPodTests(t *testing.T) {
 		want       []string
 		missing    string
 	}{
-		{"a registry", strings.Replace(roce, "LAUNCHER", "kubernetes", 1) + "kubernetes: {test_images: r.example.com/x}\n", append(images, pods...), ""},
-		{"pods with a part of a machine", strings.Replace(roce, "LAUNCHER", "kubernetes", 1) + "kubernetes: {test_images: r.example.com/x, pod: {gpus: 4, align: numa}}\n",
+		{"a registry", strings.Replace(roce, "LAUNCHER", "kubernetes", 1) + "kubernetes: {operators: present, test_images: r.example.com/x}\n", append(images, pods...), ""},
+		{"pods with a part of a machine", strings.Replace(roce, "LAUNCHER", "kubernetes", 1) + "kubernetes: {operators: present, test_images: r.example.com/x, pod: {gpus: 4, align: numa}}\n",
 			slices.DeleteFunc(append(images, pods...), func(p string) bool { return p == "/test-mpijob.yaml" }), "the workers of an MPIJob are all alike, and this plan has pods with 2 claim templates"},
-		{"no registry", strings.Replace(roce, "LAUNCHER", "kubernetes", 1), images, "kubernetes.test_images: names no registry"},
+		{"no registry", strings.Replace(roce, "LAUNCHER", "kubernetes", 1) + "kubernetes: {operators: present}\n", images, "kubernetes.test_images: names no registry"},
 		{"no pods", strings.Replace(roce, "LAUNCHER", "ssh", 1), nil, ""},
-		{"gke", "platform: gke\nnodes:\n- {names: n1, machine: a4-highgpu-8g}\nfabric: {kind: roce}\nkubernetes: {test_images: r.example.com/x}\n", nil, ""},
+		{"gke", "platform: gke\nnodes:\n- {names: n1, machine: a4-highgpu-8g}\nfabric: {kind: roce}\nkubernetes: {operators: present, test_images: r.example.com/x}\n", nil, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			file, err := intent.Parse("c.yaml", []byte(head+c.text), cat)

@@ -2,7 +2,7 @@ package platform
 
 import (
 	"railwright.dev/railwright/internal/fabric"
-	"railwright.dev/railwright/internal/render/kubernetes"
+	"railwright.dev/railwright/internal/render/kubernetes/operators"
 )
 
 // Operators lists what installs the operators of a cluster of Kubernetes: objects that go with them, and for the person with helm a file
@@ -12,27 +12,27 @@ func Operators() []ClusterFormat {
 		{
 			ID: "nic-cluster-policy", Doc: "what NVIDIA's Network Operator does on the machines: driver, shared device plugin", Check: always,
 			Skip:   func(p *fabric.Plan) bool { return p.Operators == nil || p.Operators.NICPolicy == nil },
-			Render: func(p *fabric.Plan) fabric.Artifact { return kubernetes.NICPolicy(*p.Operators.NICPolicy, p.Pods.NICs) },
+			Render: func(p *fabric.Plan) fabric.Artifact { return operators.NICPolicy(*p.Operators.NICPolicy, p.Pods.NICs) },
 		},
 		{
 			ID: "shared-device-plugin", Doc: "the RDMA shared device plugin, where the Network Operator does not run it", Check: always,
 			Skip:   func(p *fabric.Plan) bool { return p.Operators == nil || p.Operators.Plugin == nil },
-			Render: func(p *fabric.Plan) fabric.Artifact { return kubernetes.NICPlugin(*p.Operators.Plugin, p.Pods.NICs) },
+			Render: func(p *fabric.Plan) fabric.Artifact { return operators.NICPlugin(*p.Operators.Plugin, p.Pods.NICs) },
 		},
 		{
 			ID: "operator-values", Doc: "values of a release, which operators-up.sh installs", Check: always, Skip: noneInstalled,
-			Several: func(p *fabric.Plan) []fabric.Artifact { return kubernetes.Values(*p.Operators) },
+			Several: func(p *fabric.Plan) []fabric.Artifact { return operators.Values(*p.Operators) },
 		},
 		{
 			ID: "operators-up", Doc: "installs the operators, each ready before the next", Check: always, Skip: noneInstalled,
 			Render: func(p *fabric.Plan) fabric.Artifact {
-				return kubernetes.OperatorsUp(p.Name, *p.Operators, nodeNames(p))
+				return operators.Up(p.Name, *p.Operators, nodeNames(p))
 			},
 		},
 		{
 			ID: "operators-down", Doc: "removes the operators of this plan, and nothing else", Check: always, Skip: noneInstalled,
 			Render: func(p *fabric.Plan) fabric.Artifact {
-				return kubernetes.OperatorsDown(p.Name, *p.Operators, nodeNames(p))
+				return operators.Down(p.Name, *p.Operators, nodeNames(p))
 			},
 		},
 	}

@@ -17,6 +17,7 @@ import (
 	"railwright.dev/railwright/internal/plan"
 	"railwright.dev/railwright/internal/platform"
 	"railwright.dev/railwright/internal/render/kubernetes"
+	"railwright.dev/railwright/internal/render/kubernetes/operators"
 )
 
 // definition is a file with the definition of a kind that no module publishes; beside the checkout.
@@ -62,7 +63,7 @@ func TestOperatorObjects(t *testing.T) {
 		"plugin":            operated(t, "baremetal", "hgx-h100", ibs, "roce", "{nic_driver: shared-device-plugin}"),
 	} {
 		t.Run(name, func(t *testing.T) {
-			a := kubernetes.NICPolicy(*made.Operators.NICPolicy, made.Pods.NICs)
+			a := operators.NICPolicy(*made.Operators.NICPolicy, made.Pods.NICs)
 			p.takes(t, a)
 			p.refuses(t, a, "kind: NicClusterPolicy", "kind: NicClusterPolicie", "no matches for kind")
 			p.refuses(t, a, "repository: nvcr.io/", "repositori: nvcr.io/", "unknown field")
@@ -78,7 +79,7 @@ func TestOperatorObjects(t *testing.T) {
 		})
 	}
 	thor := operated(t, "baremetal", "xe9680-mi300x-thor2", "", "roce", "{nic_driver: shared-device-plugin}")
-	namespaces, plugin := kubernetes.Namespaces(thor.Namespaces), kubernetes.NICPlugin(*thor.Operators.Plugin, thor.Pods.NICs)
+	namespaces, plugin := kubernetes.Namespaces(thor.Namespaces), operators.NICPlugin(*thor.Operators.Plugin, thor.Pods.NICs)
 	p.takes(t, namespaces)
 	p.refuses(t, namespaces, "enforce: privileged", "enforce: lax", "must be one of privileged, baseline, restricted")
 	if out, err := p.kubectl(t.Context(), string(namespaces.Content), "apply", "--server-side", "-f", "-"); err != nil {

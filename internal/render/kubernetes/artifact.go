@@ -1,5 +1,5 @@
-// Package kubernetes turns the parts of a plan that concern a cluster of Kubernetes into objects for its API server and files for the
-// person who installs its operators: one Go file per kind of file. It is pure, and the same part gives the same bytes.
+// Package kubernetes writes objects for the API server of Kubernetes as files, each with what a reader should know of it; its rooms
+// render what a cluster needs: operators, pods that serve, pods that test. It is pure, and the same part of a plan gives the same bytes.
 package kubernetes
 
 import (
@@ -17,41 +17,41 @@ import (
 
 // Permission bits of what is rendered.
 const (
-	modePublic  = 0o644
-	modeProgram = 0o755
+	ModePublic  = 0o644
+	ModeProgram = 0o755
 )
 
-func newArtifact(target, path string, mode uint32, content []byte) fabric.Artifact {
+func NewArtifact(target, path string, mode uint32, content []byte) fabric.Artifact {
 	sum := sha256.Sum256(content)
 	return fabric.Artifact{Target: target, Path: path, Mode: mode, SHA256: hex.EncodeToString(sum[:]),
 		File: target + "/" + strings.ReplaceAll(strings.TrimPrefix(path, "/"), "/", "__"), Content: content}
 }
 
-// object is an object of the API server with what a reader should know of it.
-type object struct {
-	comment string // a paragraph a line, wrapped by the writer
-	body    any    // a struct with the names of the API in its JSON tags: typed ones of k8s.io/api, or those of a file here
+// Object is an object of the API server with what a reader should know of it.
+type Object struct {
+	Comment string // a paragraph a line, wrapped by the writer
+	Body    any    // a struct with the names of the API in its JSON tags: typed ones of k8s.io/api, or those of a file here
 }
 
-// file is a file of objects. Its number orders it among the others: namespaces begin with 0, what is installed with 1 and 2, what
+// File is a file of objects. Its number orders it among the others: namespaces begin with 0, what is installed with 1 and 2, what
 // runs with 3 and higher.
-func file(path string, objects ...object) fabric.Artifact {
+func File(path string, objects ...Object) fabric.Artifact {
 	var b bytes.Buffer
 	for i, o := range objects {
 		if i > 0 {
 			b.WriteString("---\n")
 		}
-		if o.comment != "" {
-			b.WriteString(comment(o.comment))
+		if o.Comment != "" {
+			b.WriteString(Comment(o.Comment))
 		}
-		b.Write(text(o.body))
+		b.Write(Text(o.Body))
 	}
-	return newArtifact(fabric.OnKubernetes, path, modePublic, b.Bytes())
+	return NewArtifact(fabric.OnKubernetes, path, ModePublic, b.Bytes())
 }
 
-// text writes an object as YAML, without what only the server writes and typed structs have all the same: the status, and a time of
+// Text writes an object as YAML, without what only the server writes and typed structs have all the same: the status, and a time of
 // creation that is null.
-func text(body any) []byte {
+func Text(body any) []byte {
 	plain, err := json.Marshal(body)
 	if err != nil {
 		panic(fmt.Sprintf("object of Kubernetes: %v", err)) // plain structs of strings and numbers
@@ -91,8 +91,8 @@ func withoutNull(v any) any {
 // commentWidth is where comment lines end, in characters.
 const commentWidth = 118
 
-// comment writes each line of a text as comment lines.
-func comment(text string) string {
+// Comment writes each line of a text as comment lines.
+func Comment(text string) string {
 	var b strings.Builder
 	for paragraph := range strings.SplitSeq(text, "\n") {
 		line := "#"

@@ -64,7 +64,7 @@ func NCCLMap(p *fabric.Plan) fabric.Artifact {
 		Meta objectMeta        `json:"metadata"`
 		Data map[string]string `json:"data"`
 	}
-	m := configMap{API: "v1", Kind: "ConfigMap", Meta: objectMeta{Name: "nccl-topology", Namespace: "default"}, Data: map[string]string{}}
+	m := configMap{API: "v1", Kind: "ConfigMap", Meta: objectMeta{Name: fabric.TopologyMap, Namespace: "default"}, Data: map[string]string{}}
 	if p.Pods != nil {
 		m.Meta.Namespace = p.Pods.Namespace
 	}

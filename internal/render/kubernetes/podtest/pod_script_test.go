@@ -1,4 +1,4 @@
-package kubernetes
+package podtest
 
 import (
 	"errors"
@@ -20,7 +20,7 @@ type machine struct {
 func newMachine(t *testing.T, vendor string) *machine {
 	t.Helper()
 	m := &machine{t: t, root: t.TempDir()}
-	script, err := filepath.Abs("podtest/pod.sh")
+	script, err := filepath.Abs("pod.sh")
 	if err != nil {
 		t.Fatal(err)
 	}

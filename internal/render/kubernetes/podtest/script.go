@@ -1,4 +1,4 @@
-package kubernetes
+package podtest
 
 import (
 	_ "embed" // the script that runs the tests
@@ -7,9 +7,10 @@ import (
 	"strings"
 
 	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/render/kubernetes"
 )
 
-//go:embed podtest/run_tests.sh
+//go:embed run_tests.sh
 var runTests []byte
 
 // hostsAtOnce is how many pods mpirun is given by default: kubectl sends the command with all of their names in one request.
@@ -27,5 +28,5 @@ func RunTests(t Tests) fabric.Artifact {
 			[2]string{"most", fmt.Sprint(max(hostsAtOnce/max(len(t.Sets), 1), 1))}, [2]string{"gpus", fmt.Sprint(t.GPUs)}, [2]string{"nics", fmt.Sprint(t.NICs)},
 			[2]string{"machine", t.Machine}, [2]string{"nodes", fmt.Sprint(t.Nodes)}, [2]string{"tests", strings.Join(collectiveTests(), " ")},
 			[2]string{"program", testProgram}), runTests)
-	return newArtifact(fabric.OnWorkstation, "/run-tests.sh", modeProgram, script)
+	return kubernetes.NewArtifact(fabric.OnWorkstation, "/run-tests.sh", kubernetes.ModeProgram, script)
 }

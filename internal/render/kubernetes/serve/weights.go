@@ -1,4 +1,4 @@
-package kubernetes
+package serve
 
 import (
 	_ "embed" // what downloads the weights
@@ -12,6 +12,7 @@ import (
 	meta "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/render/kubernetes"
 )
 
 //go:embed download.py
@@ -34,14 +35,14 @@ const (
 func Weights(s Serve) fabric.Artifact {
 	w := s.Pods.Weights
 	script := core.ConfigMap{TypeMeta: meta.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"}, ObjectMeta: s.named(s.scriptName()), Data: map[string]string{scriptKey: download}}
-	objects := []object{{fmt.Sprintf("The weights of %s: %s of %.1f GB, each in a volume of %d GiB, and a job that downloads it: at 0.1 GB/s %d s for all.\n"+
+	objects := []kubernetes.Object{{Comment: fmt.Sprintf("The weights of %s: %s of %.1f GB, each in a volume of %d GiB, and a job that downloads it: at 0.1 GB/s %d s for all.\n"+
 		"A volume stays when all else is removed. What is complete is left as it is; the pods that serve wait for it.",
-		s.Model, copies(s.copies()), float64(w.DownloadBytes)/1e9, w.VolumeBytes>>30, s.Pods.Times.Download), script}}
+		s.Model, copies(s.copies()), float64(w.DownloadBytes)/1e9, w.VolumeBytes>>30, s.Pods.Times.Download), Body: script}}
 	for i := range s.copies() {
 		name := s.volumeName(i/s.Pods.Size, i%s.Pods.Size)
-		objects = append(objects, object{body: s.claim(name, true)}, object{body: s.download(name)})
+		objects = append(objects, kubernetes.Object{Body: s.claim(name, true)}, kubernetes.Object{Body: s.download(name)})
 	}
-	return file("/30-weights.yaml", objects...)
+	return kubernetes.File("/30-weights.yaml", objects...)
 }
 
 func (s Serve) scriptName() string { return s.Pods.Name + "-download" }

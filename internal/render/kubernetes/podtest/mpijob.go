@@ -1,4 +1,4 @@
-package kubernetes
+package podtest
 
 import (
 	"errors"
@@ -10,6 +10,7 @@ import (
 	meta "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/render/kubernetes"
 )
 
 // mpiJob is an MPIJob of kubeflow.org/v2beta1 (mpi-operator caa3c47, manifests/base/kubeflow.org_mpijobs.yaml): the fields that are
@@ -70,9 +71,9 @@ func MPIJob(t Tests) fabric.Artifact {
 			},
 		},
 	}
-	return forScript(file("/test-mpijob.yaml", object{
-		fmt.Sprintf("The same tests for a cluster with the MPI operator: %s with %s and %s each, and a launcher without any.\n%s",
-			fabric.Count(s.Pods, "worker"), fabric.Count(t.GPUs, "GPU"), fabric.Count(t.NICs, "RDMA NIC"), t.privileges(collectivePods)), job,
+	return forScript(kubernetes.File("/test-mpijob.yaml", kubernetes.Object{
+		Comment: fmt.Sprintf("The same tests for a cluster with the MPI operator: %s with %s and %s each, and a launcher without any.\n%s",
+			fabric.Count(s.Pods, "worker"), fabric.Count(t.GPUs, "GPU"), fabric.Count(t.NICs, "RDMA NIC"), t.privileges(collectivePods)), Body: job,
 	}))
 }
 

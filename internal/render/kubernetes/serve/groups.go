@@ -1,4 +1,6 @@
-package kubernetes
+// Package serve renders the pods that serve a model: volumes and downloads of the weights, the groups of pods, and their Service. Leader
+// and worker come from one function. It is pure.
+package serve
 
 import (
 	_ "embed" // what pods do before the engine starts
@@ -11,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/render/kubernetes"
 )
 
 // Serve is the part of a plan that pods which serve a model follow from.
@@ -21,14 +24,13 @@ type Serve struct {
 	Traffic         *fabric.Traffic
 }
 
-//go:embed serve.sh
+//go:embed start.sh
 var beforeEngine string
 
 const (
 	engineName  = "engine" // of the container, as logs show it
 	sharedName  = "shared-memory"
 	weightsName = "weights"
-	topologyMap = "nccl-topology" // the ConfigMap of internal/render/vsphere, and its volume
 	topologyAt  = "/etc/nccl-topology"
 
 	nameLabel  = "app.kubernetes.io/name"
@@ -60,19 +62,19 @@ type group struct {
 func Groups(s Serve) fabric.Artifact {
 	service := core.Service{TypeMeta: meta.TypeMeta{APIVersion: "v1", Kind: "Service"}, ObjectMeta: s.named(s.Pods.Name + "-api")}
 	service.Spec.Ports = []core.ServicePort{{Name: "http", Port: int32(s.Pods.Port), TargetPort: intstr.FromString("http")}}
-	var objects []object
+	var objects []kubernetes.Object
 	if s.Pods.Kind == fabric.JobSets {
 		for group := range s.Pods.Groups {
-			objects = append(objects, object{body: s.jobSet(group)})
+			objects = append(objects, kubernetes.Object{Body: s.jobSet(group)})
 		}
 		service.Spec.Selector = map[string]string{nameLabel: s.Pods.Name, jobLabel: leaderJob}
 	} else {
-		objects = []object{{body: s.leaderWorkerSet()}}
+		objects = []kubernetes.Object{{Body: s.leaderWorkerSet()}}
 		service.Spec.Selector = map[string]string{groupLabel: s.Pods.Name, rankLabel: "0"}
 	}
-	objects[0].comment = s.about()
-	return file("/40-serve.yaml", append(objects, object{fmt.Sprintf("Requests go to the first pod of each group, once it is ready: http://%s.%s:%d/v1. From outside: kubectl port-forward service/%[1]s -n %[2]s %[3]d.",
-		service.Name, s.Pods.Namespace, s.Pods.Port), service})...)
+	objects[0].Comment = s.about()
+	return kubernetes.File("/40-serve.yaml", append(objects, kubernetes.Object{Comment: fmt.Sprintf("Requests go to the first pod of each group, once it is ready: http://%s.%s:%d/v1. From outside: kubectl port-forward service/%[1]s -n %[2]s %[3]d.",
+		service.Name, s.Pods.Namespace, s.Pods.Port), Body: service})...)
 }
 
 func (s Serve) leaderWorkerSet() (set leaderWorkerSet) {
@@ -110,7 +112,7 @@ func (s Serve) about() string {
 
 // named is the metadata of an object of the groups.
 func (s Serve) named(name string) meta.ObjectMeta {
-	labels := managedBy()
+	labels := kubernetes.ManagedBy()
 	labels[nameLabel] = s.Pods.Name
 	return meta.ObjectMeta{Name: name, Namespace: s.Pods.Namespace, Labels: labels}
 }

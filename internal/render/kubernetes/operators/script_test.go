@@ -1,4 +1,4 @@
-package kubernetes
+package operators
 
 import (
 	"fmt"
@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/render/kubernetes"
 )
 
 // demoOperators has each kind of thing that a plan installs.
@@ -61,7 +62,7 @@ func newWorkstation(t *testing.T, o fabric.Operators) *workstation {
 		w.write(filepath.Join(w.bin, name), text)
 	}
 	nics := []fabric.SharedNIC{{Resource: "a", Interfaces: []string{"eth1"}}}
-	for _, a := range append(Values(o), OperatorsUp("demo", o, demoNodes), OperatorsDown("demo", o, demoNodes), Namespaces([]fabric.KubeNamespace{{Name: "gpu-operator"}}), NICPolicy(fabric.NICPolicy{}, nics), NICPlugin(fabric.NICPlugin{}, nics)) {
+	for _, a := range append(Values(o), Up("demo", o, demoNodes), Down("demo", o, demoNodes), kubernetes.Namespaces([]fabric.KubeNamespace{{Name: "gpu-operator"}}), NICPolicy(fabric.NICPolicy{}, nics), NICPlugin(fabric.NICPlugin{}, nics)) {
 		w.write(filepath.Join(w.folder, a.File), a.Content)
 	}
 	w.nodes("rdma/a=63 nvidia.com/gpu=8 gpu.nvidia.com=1 dra.net=1", demoNodes...)

@@ -1,4 +1,4 @@
-package kubernetes
+package operators
 
 import (
 	"bytes"
@@ -57,7 +57,7 @@ func TestOperatorScriptsShellcheck(t *testing.T) {
 	if err != nil {
 		t.Skip("shellcheck is not installed: only bash has read the scripts")
 	}
-	for _, a := range []fabric.Artifact{OperatorsUp("demo", demoOperators(), demoNodes), OperatorsDown("demo", demoOperators(), demoNodes)} {
+	for _, a := range []fabric.Artifact{Up("demo", demoOperators(), demoNodes), Down("demo", demoOperators(), demoNodes)} {
 		c := exec.Command(tool, "-s", "bash", "-")
 		c.Stdin = bytes.NewReader(a.Content)
 		if out, err := c.CombinedOutput(); err != nil {

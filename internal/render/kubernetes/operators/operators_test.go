@@ -1,4 +1,4 @@
-package kubernetes
+package operators
 
 import (
 	"encoding/json"
@@ -156,7 +156,7 @@ func TestOperatorsUpOfMany(t *testing.T) {
 	for i := range 10000 {
 		nodes = append(nodes, fmt.Sprintf("rack%03dn%02d", i/32, i%32))
 	}
-	few, many := OperatorsUp("demo", demoOperators(), nodes[:1]), OperatorsUp("demo", demoOperators(), nodes)
+	few, many := Up("demo", demoOperators(), nodes[:1]), Up("demo", demoOperators(), nodes)
 	if grown := len(many.Content) - len(few.Content); grown != 9999*len("rack000n00\n") {
 		t.Errorf("grows by %d bytes", grown)
 	}

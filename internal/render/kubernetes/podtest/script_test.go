@@ -1,4 +1,4 @@
-package kubernetes
+package podtest
 
 import (
 	"errors"
@@ -32,7 +32,7 @@ func newDesk(t *testing.T) *desk {
 			t.Fatal(err)
 		}
 	}
-	kubectl, err := os.ReadFile("testdata/desk/kubectl")
+	kubectl, err := os.ReadFile("testdata/bin/kubectl")
 	if err != nil {
 		t.Fatal(err)
 	}

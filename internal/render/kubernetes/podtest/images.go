@@ -1,4 +1,4 @@
-package kubernetes
+package podtest
 
 import (
 	_ "embed" // what the images are built from
@@ -8,14 +8,15 @@ import (
 	"strings"
 
 	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/render/kubernetes"
 )
 
 var (
-	//go:embed podtest/nvidia.Containerfile
+	//go:embed nvidia.Containerfile
 	nvidiaImages []byte
-	//go:embed podtest/amd.Containerfile
+	//go:embed amd.Containerfile
 	amdImages []byte
-	//go:embed podtest/build_images.sh
+	//go:embed build_images.sh
 	buildImages []byte
 )
 
@@ -49,7 +50,7 @@ func (t Tests) image(stage string) string {
 
 func (t Tests) tag() string {
 	const digits = 12
-	return newArtifact("", "", 0, containerfile(t.Vendor)).SHA256[:digits]
+	return kubernetes.NewArtifact("", "", 0, containerfile(t.Vendor)).SHA256[:digits]
 }
 
 // TestImages are what the images of the test pods are built from, and the script that builds and pushes them.
@@ -58,8 +59,8 @@ func TestImages(t Tests) []fabric.Artifact {
 	script := slices.Concat([]byte(scriptHead("Builds the images of the test pods, and pushes them to a registry from which the nodes pull.")),
 		settings([2]string{"containerfile", name}, [2]string{"vendor", t.Vendor}, [2]string{"tag", t.tag()}, [2]string{"images", t.Images}), buildImages)
 	return []fabric.Artifact{
-		newArtifact(fabric.OnWorkstation, "/"+name, modePublic, containerfile(t.Vendor)),
-		newArtifact(fabric.OnWorkstation, "/build-images.sh", modeProgram, script),
+		kubernetes.NewArtifact(fabric.OnWorkstation, "/"+name, kubernetes.ModePublic, containerfile(t.Vendor)),
+		kubernetes.NewArtifact(fabric.OnWorkstation, "/build-images.sh", kubernetes.ModeProgram, script),
 	}
 }
 

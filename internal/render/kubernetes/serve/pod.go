@@ -1,4 +1,4 @@
-package kubernetes
+package serve
 
 import (
 	"fmt"
@@ -67,7 +67,7 @@ func (s Serve) mounts(pod *core.PodSpec) {
 		pod.Containers[0].VolumeMounts = append(pod.Containers[0].VolumeMounts, core.VolumeMount{Name: name, MountPath: at, ReadOnly: true})
 	}
 	if s.Pods.Topology != "" {
-		add(topologyMap, topologyAt, core.VolumeSource{ConfigMap: &core.ConfigMapVolumeSource{LocalObjectReference: core.LocalObjectReference{Name: topologyMap}}})
+		add(fabric.TopologyMap, topologyAt, core.VolumeSource{ConfigMap: &core.ConfigMapVolumeSource{LocalObjectReference: core.LocalObjectReference{Name: fabric.TopologyMap}}})
 	}
 	if s.Pods.Cloud == cloudGKE {
 		add("nvidia", "/usr/local/nvidia", core.VolumeSource{HostPath: &core.HostPathVolumeSource{Path: "/home/kubernetes/bin/nvidia"}})

@@ -1,4 +1,4 @@
-package kubernetes
+package operators
 
 import (
 	"encoding/json"
@@ -8,6 +8,7 @@ import (
 	meta "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/render/kubernetes"
 )
 
 // nicClusterPolicy is the part of NVIDIA's kind that a plan sets. Its CRD, mellanox.com_nicclusterpolicies, gives fields and bounds;
@@ -70,7 +71,7 @@ type policyPlugin struct {
 // the probes are those of "Deploy Distributed LLM Inference with GPUDirect RDMA over InfiniBand in VMware Private AI", E.6.
 func NICPolicy(p fabric.NICPolicy, nics []fabric.SharedNIC) fabric.Artifact {
 	policy := nicClusterPolicy{TypeMeta: meta.TypeMeta{APIVersion: "mellanox.com/v1alpha1", Kind: "NicClusterPolicy"},
-		Metadata: policyMeta{Name: "nic-cluster-policy", Labels: managedBy()}}
+		Metadata: policyMeta{Name: "nic-cluster-policy", Labels: kubernetes.ManagedBy()}}
 	said := []string{"What NVIDIA's Network Operator does on the machines. It reads the object of this name and no other."}
 	if d := p.Driver; d != nil {
 		policy.Spec.OFEDDriver = &ofedDriver{policyImage: imageOf(*d),
@@ -82,7 +83,7 @@ func NICPolicy(p fabric.NICPolicy, nics []fabric.SharedNIC) fabric.Artifact {
 		policy.Spec.Plugin = &policyPlugin{policyImage: imageOf(*i), Config: pluginConfig(nics)}
 		said = append(said, pluginComment)
 	}
-	return file("/"+fabric.NICPolicyFile, object{strings.Join(said, "\n"), policy})
+	return kubernetes.File("/"+fabric.NICPolicyFile, kubernetes.Object{Comment: strings.Join(said, "\n"), Body: policy})
 }
 
 func imageOf(i fabric.ImageTag) policyImage {

@@ -1,10 +1,11 @@
-package kubernetes
+package operators
 
 import (
 	"fmt"
 	"strings"
 
 	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/render/kubernetes"
 )
 
 // ValuesPath is where the values of a release are, for the person who installs it.
@@ -21,14 +22,14 @@ func Values(o fabric.Operators) []fabric.Artifact {
 
 func values(r fabric.HelmRelease) fabric.Artifact {
 	var b strings.Builder
-	b.WriteString(comment(fmt.Sprintf("Values of the chart %s, release %s, for %s.", r.Chart, r.Version, r.Title)))
+	b.WriteString(kubernetes.Comment(fmt.Sprintf("Values of the chart %s, release %s, for %s.", r.Chart, r.Version, r.Title)))
 	tree := make(map[string]any)
 	for _, v := range r.Values {
-		b.WriteString(comment(v.Key + ": " + v.Why))
+		b.WriteString(kubernetes.Comment(v.Key + ": " + v.Why))
 		put(tree, strings.Split(v.Key, "."), v.Value)
 	}
-	b.Write(text(tree))
-	return newArtifact(fabric.OnWorkstation, ValuesPath(r.Name), modePublic, []byte(b.String()))
+	b.Write(kubernetes.Text(tree))
+	return kubernetes.NewArtifact(fabric.OnWorkstation, ValuesPath(r.Name), kubernetes.ModePublic, []byte(b.String()))
 }
 
 // put puts a value at a path of a tree. Two values never stand at one path, nor one above another: each is a leaf of its chart.

@@ -1,4 +1,6 @@
-package kubernetes
+// Package podtest renders the pods that test the network of a cluster of Kubernetes, the images that they run in, and the script that
+// runs the tests. It is pure.
+package podtest
 
 import (
 	_ "embed" // what runs in the pods
@@ -14,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/render/kubernetes"
 )
 
 // Tests is the part of a plan with the pods that measure its network. They take all GPUs that a pod of the plan has, so nothing
@@ -66,11 +69,11 @@ const (
 )
 
 var (
-	//go:embed podtest/pod.sh
+	//go:embed pod.sh
 	podScript []byte
-	//go:embed podtest/sshd_config
+	//go:embed sshd_config
 	sshdConfig []byte
-	//go:embed podtest/ssh_config
+	//go:embed ssh_config
 	sshConfig []byte
 )
 
@@ -85,14 +88,14 @@ func TestScripts(t Tests) fabric.Artifact {
 		}
 		data["topology"] = b.String()
 	}
-	return forScript(file("/test-scripts.yaml", object{"What the test pods run.", core.ConfigMap{
+	return forScript(kubernetes.File("/test-scripts.yaml", kubernetes.Object{Comment: "What the test pods run.", Body: core.ConfigMap{
 		TypeMeta: meta.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"}, ObjectMeta: t.meta(testScripts, nil), Data: data,
 	}}))
 }
 
 // PerftestPods are pods that wait for tests of single NICs, from host memory and from GPU memory. They have no SSH.
 func PerftestPods(t Tests) fabric.Artifact {
-	return forScript(file("/test-perftest.yaml", t.sets(perftestPods, "They wait; run-tests.sh perftest runs ib_write_bw in them.", func(template string) core.PodSpec {
+	return forScript(kubernetes.File("/test-perftest.yaml", t.sets(perftestPods, "They wait; run-tests.sh perftest runs ib_write_bw in them.", func(template string) core.PodSpec {
 		pod := t.pod(perftestImage, template)
 		pod.Containers[0].Command = []string{"/bin/sleep", "infinity"}
 		return pod
@@ -101,7 +104,7 @@ func PerftestPods(t Tests) fabric.Artifact {
 
 // CollectivePods are pods in which mpirun starts the tests of collectives, over SSH with keys that the script makes for the run.
 func CollectivePods(t Tests) fabric.Artifact {
-	return forScript(file("/test-collectives.yaml", t.sets(collectivePods, "They wait for SSH, with the keys of this run; run-tests.sh collectives starts mpirun in the first.", func(template string) core.PodSpec {
+	return forScript(kubernetes.File("/test-collectives.yaml", t.sets(collectivePods, "They wait for SSH, with the keys of this run; run-tests.sh collectives starts mpirun in the first.", func(template string) core.PodSpec {
 		pod := t.worker(template)
 		mode := int32(0o600) // else ssh refuses the key
 		items := []core.KeyToPath{{Key: core.SSHAuthPrivateKey, Path: "id_rsa"}, {Key: "ssh-publickey", Path: "id_rsa.pub"}, {Key: "ssh-publickey", Path: "authorized_keys"}}
@@ -111,18 +114,18 @@ func CollectivePods(t Tests) fabric.Artifact {
 }
 
 // sets are a headless service, by whose names the pods find each other, and a StatefulSet for each kind of pod.
-func (t Tests) sets(app, does string, pod func(template string) core.PodSpec) []object {
+func (t Tests) sets(app, does string, pod func(template string) core.PodSpec) []kubernetes.Object {
 	labels := map[string]string{"app": app}
-	objects := []object{{"The names by which the test pods find each other: POD." + app, core.Service{
+	objects := []kubernetes.Object{{Comment: "The names by which the test pods find each other: POD." + app, Body: core.Service{
 		TypeMeta: meta.TypeMeta{APIVersion: "v1", Kind: "Service"}, ObjectMeta: t.meta(app, nil),
 		Spec: core.ServiceSpec{ClusterIP: core.ClusterIPNone, PublishNotReadyAddresses: true, Selector: labels},
 	}}}
 	for i, s := range t.Sets {
 		own := map[string]string{"app": app, "set": t.setName(app, i)}
 		pods := int32(s.Pods)
-		objects = append(objects, object{
-			fmt.Sprintf("%s with %s and %s each. %s\n%s", fabric.Count(s.Pods, "pod"), fabric.Count(t.GPUs, "GPU"), fabric.Count(t.NICs, "RDMA NIC"), does, t.privileges(app)),
-			apps.StatefulSet{
+		objects = append(objects, kubernetes.Object{
+			Comment: fmt.Sprintf("%s with %s and %s each. %s\n%s", fabric.Count(s.Pods, "pod"), fabric.Count(t.GPUs, "GPU"), fabric.Count(t.NICs, "RDMA NIC"), does, t.privileges(app)),
+			Body: apps.StatefulSet{
 				TypeMeta: meta.TypeMeta{APIVersion: "apps/v1", Kind: "StatefulSet"}, ObjectMeta: t.meta(t.setName(app, i), nil),
 				Spec: apps.StatefulSetSpec{
 					Replicas: &pods, ServiceName: app, PodManagementPolicy: apps.ParallelPodManagement, Selector: &meta.LabelSelector{MatchLabels: own},
@@ -180,7 +183,7 @@ func (t Tests) pod(image, template string) core.PodSpec {
 	shared := resource.MustParse(fmt.Sprintf("%dGi", sharedPerGPU*t.GPUs))
 	mount(&pod, sharedMemory, "/dev/shm", core.VolumeSource{EmptyDir: &core.EmptyDirVolumeSource{Medium: core.StorageMediumMemory, SizeLimit: &shared}})
 	if len(t.Topology) > 0 {
-		mount(&pod, "topology", "/etc/nccl-topology", core.VolumeSource{ConfigMap: &core.ConfigMapVolumeSource{LocalObjectReference: core.LocalObjectReference{Name: topologyMap}}})
+		mount(&pod, "topology", "/etc/nccl-topology", core.VolumeSource{ConfigMap: &core.ConfigMapVolumeSource{LocalObjectReference: core.LocalObjectReference{Name: fabric.TopologyMap}}})
 	}
 	return pod
 }
@@ -226,12 +229,12 @@ func mount(pod *core.PodSpec, name, at string, source core.VolumeSource) {
 }
 
 func (t Tests) meta(name string, labels map[string]string) meta.ObjectMeta {
-	all := managedBy()
+	all := kubernetes.ManagedBy()
 	maps.Copy(all, labels)
 	return meta.ObjectMeta{Name: name, Namespace: t.Namespace, Labels: all}
 }
 
 // forScript is a file that a script of the same folder applies.
 func forScript(a fabric.Artifact) fabric.Artifact {
-	return newArtifact(fabric.OnWorkstation, a.Path, a.Mode, a.Content)
+	return kubernetes.NewArtifact(fabric.OnWorkstation, a.Path, a.Mode, a.Content)
 }

@@ -1,4 +1,6 @@
-package kubernetes
+// Package operators renders what installs the operators of a cluster of Kubernetes: the values of their charts, the objects that go with
+// them, and for the person with helm a script that installs all of it and one that removes it. It is pure.
+package operators
 
 import (
 	_ "embed" // the functions of the scripts
@@ -6,6 +8,7 @@ import (
 	"strings"
 
 	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/render/kubernetes"
 )
 
 // Scripts for the machine of the person who has helm and kubectl.
@@ -14,21 +17,21 @@ const (
 	downPath = "/operators-down.sh"
 )
 
-//go:embed operators_lib.sh
+//go:embed lib.sh
 var operatorsLibrary []byte
 
-//go:embed operators_up.sh
+//go:embed up.sh
 var operatorsUp []byte
 
-//go:embed operators_down.sh
+//go:embed down.sh
 var operatorsDown []byte
 
 // namespacesFile has the namespaces of releases, which are there before them with their labels.
 const namespacesFile = "00-namespaces.yaml"
 
-// OperatorsUp is the script that installs the operators in their order. It waits after each for what the next needs, stops at the first
+// Up is the script that installs the operators in their order. It waits after each for what the next needs, stops at the first
 // thing that fails, and goes on from there when it is run again.
-func OperatorsUp(plan string, o fabric.Operators, nodes []string) fabric.Artifact {
+func Up(plan string, o fabric.Operators, nodes []string) fabric.Artifact {
 	s := operatorsScript{}
 	s.head("Installs the operators of this plan on a cluster of Kubernetes: each at one version, ready on every machine of the plan before the\n"+
 		"next. It stops at the first thing that fails. Run it again as often as you like: it goes on from there, and makes the cluster what\n"+
@@ -63,11 +66,11 @@ func OperatorsUp(plan string, o fabric.Operators, nodes []string) fabric.Artifac
 		s.waits(p.Ready)
 	}
 	s.text = append(s.text, "\nsay \"done: every operator is ready. Next: railwright apply -f FILE --context $context\"\n"...)
-	return newArtifact(fabric.OnWorkstation, upPath, modeProgram, s.text)
+	return kubernetes.NewArtifact(fabric.OnWorkstation, upPath, kubernetes.ModeProgram, s.text)
 }
 
-// OperatorsDown is the script that removes what OperatorsUp makes, in the opposite order, and nothing else.
-func OperatorsDown(plan string, o fabric.Operators, nodes []string) fabric.Artifact {
+// Down is the script that removes what Up makes, in the opposite order, and nothing else.
+func Down(plan string, o fabric.Operators, nodes []string) fabric.Artifact {
 	s := operatorsScript{}
 	s.head("Removes the operators of this plan, and nothing that was not installed for it. Without --yes it only says what it would remove. It\n"+
 		"stops at the first thing that fails; run again, it goes on from there. Namespaces stay, and definitions of kinds with all that is\n"+
@@ -90,7 +93,7 @@ elif [ "$sure" != --yes ]; then
 	say "nothing was removed. With --yes it is: $0 $context --yes"
 fi
 `...)
-	return newArtifact(fabric.OnWorkstation, downPath, modeProgram, s.text)
+	return kubernetes.NewArtifact(fabric.OnWorkstation, downPath, kubernetes.ModeProgram, s.text)
 }
 
 // operatorsScript is a script in the making.
@@ -117,7 +120,7 @@ func (s *operatorsScript) comment(text string) {
 			s.text = append(s.text, '\n')
 			continue
 		}
-		s.text = append(s.text, comment(line)...)
+		s.text = append(s.text, kubernetes.Comment(line)...)
 	}
 }
 

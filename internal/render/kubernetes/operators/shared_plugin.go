@@ -1,4 +1,4 @@
-package kubernetes
+package operators
 
 import (
 	"strings"
@@ -8,6 +8,7 @@ import (
 	meta "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/render/kubernetes"
 )
 
 // Names and folders of the RDMA shared device plugin (Mellanox/k8s-rdma-shared-dev-plugin, deployment/k8s/base/daemonset.yaml, and
@@ -26,22 +27,22 @@ const (
 // resource counts none.
 func NICPlugin(p fabric.NICPlugin, nics []fabric.SharedNIC) fabric.Artifact {
 	config := pluginConfig(nics)
-	labels := managedBy()
+	labels := kubernetes.ManagedBy()
 	labels["app.kubernetes.io/name"] = pluginName
 	named := meta.ObjectMeta{Name: pluginName, Namespace: p.Namespace, Labels: labels}
 	set := apps.DaemonSet{TypeMeta: meta.TypeMeta{APIVersion: "apps/v1", Kind: "DaemonSet"}, ObjectMeta: named, Spec: apps.DaemonSetSpec{
 		Selector: &meta.LabelSelector{MatchLabels: map[string]string{"app.kubernetes.io/name": pluginName}},
 		Template: core.PodTemplateSpec{
-			ObjectMeta: meta.ObjectMeta{Labels: labels, Annotations: map[string]string{pluginDigest: newArtifact("", "", 0, []byte(config)).SHA256}},
+			ObjectMeta: meta.ObjectMeta{Labels: labels, Annotations: map[string]string{pluginDigest: kubernetes.NewArtifact("", "", 0, []byte(config)).SHA256}},
 			Spec:       pluginPod(p.Image.String()),
 		},
 	}}
-	return file("/"+fabric.NICPluginFile,
-		object{"What gives the NICs to pods. Not by an operator: " + p.Why + "\n" + pluginComment,
-			core.ConfigMap{TypeMeta: meta.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"}, ObjectMeta: named, Data: map[string]string{pluginConfigFile: config}}},
-		object{strings.Join([]string{
+	return kubernetes.File("/"+fabric.NICPluginFile,
+		kubernetes.Object{Comment: "What gives the NICs to pods. Not by an operator: " + p.Why + "\n" + pluginComment,
+			Body: core.ConfigMap{TypeMeta: meta.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"}, ObjectMeta: named, Data: map[string]string{pluginConfigFile: config}}},
+		kubernetes.Object{Comment: strings.Join([]string{
 			"In the network namespace of the machine, whose interfaces it finds by name; privileged, as it opens the sockets of the kubelet and the RDMA devices.",
-			"A NIC needs the devices uverbs, umad and rdma_cm on the machine: the modules ib_uverbs, ib_umad and rdma_ucm are loaded, and the RDMA subsystem is shared between network namespaces (rdma system show)."}, "\n"), set})
+			"A NIC needs the devices uverbs, umad and rdma_cm on the machine: the modules ib_uverbs, ib_umad and rdma_ucm are loaded, and the RDMA subsystem is shared between network namespaces (rdma system show)."}, "\n"), Body: set})
 }
 
 func pluginPod(image string) core.PodSpec {
