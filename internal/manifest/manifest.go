@@ -58,6 +58,7 @@ type Workload struct {
 	Pods      []Pod
 	Group     int  // pods that work together, as a LeaderWorkerSet's size says; 0: the object does not say
 	Fragment  bool // only a part of an object: what is absent may be elsewhere
+	Operated  bool // an operator makes the pods from the templates and what it knows: what is absent may be added
 	Selects   map[string]string
 	Service   string // serviceName of a StatefulSet
 

@@ -26,6 +26,13 @@ func (w *podWalk) podOf(n *yaml.Node, path []string) Pod {
 		HostNetwork: truth(get(n, "hostNetwork")), HostIPC: truth(get(n, "hostIPC")), HostPID: truth(get(n, "hostPID")),
 		Claims: len(items(get(n, "resourceClaims"))), Selector: stringsOf(get(n, "nodeSelector")),
 	}
+	for _, term := range items(get(n, "affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution", "nodeSelectorTerms")) {
+		for _, e := range items(get(term, "matchExpressions")) {
+			for _, v := range items(get(e, "values")) {
+				p.Selector[value(get(e, "key"))] += " " + value(v)
+			}
+		}
+	}
 	for _, v := range items(get(n, "volumes")) {
 		p.Volumes = append(p.Volumes, w.volume(v))
 	}

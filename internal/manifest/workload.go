@@ -32,6 +32,7 @@ func (d *document) workload(n *yaml.Node) {
 		return
 	}
 	w.Group = group(n, w.Kind, w.Pods)
+	w.Operated = !takesAsIs(w.API)
 	d.file.Workloads = append(d.file.Workloads, w)
 }
 
@@ -160,6 +161,13 @@ func group(n *yaml.Node, kind string, pods []Pod) int {
 		}
 	}
 	return total
+}
+
+// takesAsIs reports whether the objects of an API make pods from their templates as they stand: Kubernetes itself, LWS, JobSet,
+// the jobs of Kubeflow and Volcano. Others merge templates with configurations of their own.
+func takesAsIs(api string) bool {
+	group, _, named := strings.Cut(api, "/")
+	return !named || slices.Contains([]string{"apps", "batch", "leaderworkerset.x-k8s.io", "disaggregatedset.x-k8s.io", "jobset.x-k8s.io", "kubeflow.org", "batch.volcano.sh"}, group)
 }
 
 // jobs reports whether all pods of a kind are one job: JobSet (sigs.k8s.io/jobset), jobs of Kubeflow's training operator, Volcano

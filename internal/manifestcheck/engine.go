@@ -36,7 +36,6 @@ type engine struct {
 	initAddr, model   string
 	dpAttention       bool // SGLang: replicas of attention divide tp
 	headless, workers bool // it serves no HTTP: vLLM's --headless, a worker of Ray
-	ray               bool
 }
 
 // engine finds the command of the container that serves a model; nil: none is known.
@@ -46,9 +45,7 @@ func (s scene) engine() *engine {
 		if name := engineOf(c); name == "ray" {
 			ray = s.read("ray", c)
 		} else if name != "" {
-			e := s.read(name, c)
-			e.ray = ray != nil
-			return e
+			return s.read(name, c)
 		}
 	}
 	if ray != nil {

@@ -96,7 +96,7 @@ func (s scene) podInterfaces(name string, t manifest.Text, seen fabric.Evidence)
 
 func glooHostRule() Rule {
 	return Rule{
-		ID: "gloo-host-network", Title: "Gloo knows its interface where several nodes share the network of their hosts", Severity: fabric.SeverityError, Cause: fabric.CauseBootstrapInterface,
+		ID: "gloo-host-network", Title: "Gloo knows its interface where several nodes share the network of their hosts", Severity: fabric.SeverityWarning, Cause: fabric.CauseBootstrapInterface,
 		Doc:       "without GLOO_SOCKET_IFNAME Gloo binds to what the host's name resolves to; in a pod with hostNetwork that name is the node's, which may resolve to nothing or to loopback",
 		Reference: "PyTorch ProcessGroupGloo::createDefaultDevice: gethostname, and loopback where the name does not resolve to an address of the host; kubelet: /etc/hosts of a pod with hostNetwork is the node's",
 		Judge: each(func(s scene) []fabric.Finding {

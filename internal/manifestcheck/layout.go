@@ -38,10 +38,7 @@ func layoutRule() Rule {
 			case need < 1:
 				return []fabric.Finding{s.fail(fault{why: "a size of 0: " + layoutText(e), expected: "1 or more", cost: "the engine does not start", fix: "correct the size", seen: seen})}
 			}
-			span := 1
-			if e.nnodes.set || e.ray || e.headless || e.dp.or(1) > 1 && nodes > 1 || usesRay(e) || s.w.Group > 1 && e.nnodes.n == s.w.Group {
-				span = nodes
-			}
+			span := max(1, nodes) // of a group: how its pods join, by flags, Ray or a script, is theirs
 			seen = append(seen, s.gpuEvidence())
 			have := g * span
 			switch {
@@ -52,6 +49,8 @@ func layoutRule() Rule {
 					why: fmt.Sprintf("%s needs %d GPUs, and there are %s", layoutText(e), need, haveText(g, span)), expected: fmt.Sprintf("%d GPUs", need),
 					cost: "the engine does not start, or waits for GPUs that never come", fix: "reduce the sizes, or give it more GPUs or nodes", seen: seen,
 				})}
+			case need == g:
+				return s.pass(fmt.Sprintf("%d ranks on %s", need, haveText(g, 1)), seen...)
 			case need < have:
 				f := s.finding(fabric.Unknown, fmt.Sprintf("%s uses %d of %s: the others idle", layoutText(e), need, haveText(g, span)), seen...)
 				f.Severity, f.Expected = fabric.SeverityWarning, fmt.Sprintf("sizes whose product is %d", have)
@@ -60,11 +59,6 @@ func layoutRule() Rule {
 			return s.pass(fmt.Sprintf("%d ranks on %s", need, haveText(g, span)), seen...)
 		}),
 	}
-}
-
-func usesRay(e *engine) bool {
-	v, _ := e.cmd.Flag("--distributed-executor-backend")
-	return v == "ray"
 }
 
 func layoutText(e *engine) string {

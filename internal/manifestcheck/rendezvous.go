@@ -61,6 +61,8 @@ func (s scene) address(name string, at int) []fabric.Finding {
 		return s.notApplicable(name + " is not used")
 	case guarded(script.Commands, name):
 		return s.pass(name+" is tested before it is used", seen)
+	case c.Words[0] == "until" && !strings.Contains(strings.Join(c.Words, " "), "|") && !breaks(script.Commands[at+1:]):
+		return s.pass("it is looked up until it is found", seen)
 	case script.ExitsOnError && c.Words[0] != "export" && (script.PipeFails || !strings.Contains(strings.Join(c.Words, " "), "|")):
 		return s.pass("set -e ends the script where the lookup fails", seen)
 	}
@@ -122,10 +124,10 @@ func guarded(commands []manifest.Command, name string) bool {
 		if !slices.ContainsFunc(c.Words, func(w string) bool { return refers(w, name) }) {
 			continue
 		}
-		loop := c.Words[0] == "until" || c.Words[0] == "while" || c.Key == "do" && i > 0 && false
 		empty, set := slices.Contains(c.Words, "-z"), slices.Contains(c.Words, "-n")
+		loop := loopOf(commands[:i+1])
 		switch {
-		case loop && (c.Words[0] == "while" && empty || c.Words[0] == "until" && set):
+		case loop == "while" && empty || loop == "until" && set:
 			if !breaks(commands[i+1:]) {
 				return true
 			}
@@ -138,6 +140,17 @@ func guarded(commands []manifest.Command, name string) bool {
 		}
 	}
 	return false
+}
+
+// loopOf is the loop whose condition the last of some commands is a part of: until, while; empty: of none.
+func loopOf(commands []manifest.Command) string {
+	last := commands[len(commands)-1]
+	for i := len(commands) - 1; i >= 0 && commands[i].Line == last.Line && commands[i].Key == ""; i-- {
+		if w := commands[i].Words[0]; w == "until" || w == "while" {
+			return w
+		}
+	}
+	return ""
 }
 
 // breaks reports whether a loop is left by a break before its end.

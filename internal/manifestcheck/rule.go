@@ -188,8 +188,8 @@ func (s scene) mayBeElsewhere() string {
 		return "the text is a part of an object, and the rest may have it"
 	case s.pod.Holes > 0:
 		return fmt.Sprintf("%s of a template may write it", fabric.Count(s.pod.Holes, "line"))
-	case s.pod.Rewritten:
-		return "the operator makes the pod and may add it"
+	case s.pod.Rewritten || s.w.Operated:
+		return "the operator of " + s.w.Kind + " makes the pod and may add it"
 	}
 	return ""
 }

@@ -26,6 +26,9 @@ func readRule() Rule {
 		ID: "manifest-read", Title: "the whole text was understood", Severity: fabric.SeverityInfo, Cause: fabric.CauseLauncherSetup,
 		Doc: "parts that a template fills in, documents that are no YAML, and objects that hold no pod are counted: what they would say is unknown",
 		Judge: eachFile(func(_ *Input, f *manifest.File) []fabric.Finding {
+			if len(f.Unread) == 0 && !TakesPart(f) && len(f.Pools) == 0 {
+				return []fabric.Finding{ofFile(f, fabric.Unknown, "no container in it has GPUs, RDMA, settings of NCCL or an engine: nothing was judged")}
+			}
 			if len(f.Unread) == 0 {
 				p := ofFile(f, fabric.Pass, "")
 				p.Expected = fmt.Sprintf("%s read", fabric.Count(f.Documents, "document"))
