@@ -44,7 +44,7 @@ func Find(name string, text []byte) (found Found, ok bool) {
 // holdsPods is what a manifest of pods has, even one that is no YAML.
 var holdsPods = regexp.MustCompile(`(?m)^[ \t-]*(?:containers|image):`)
 
-var firstKey = regexp.MustCompile(`^(?:[A-Za-z"{][\w.\-/" ]*:|\{\{|---|%YAML|\{)`)
+var firstKey = regexp.MustCompile(`^(?:[A-Za-z"{][\w.\-/"]*:|\{\{|---|%YAML|\{)`)
 
 // beginsManifest reports whether a text is a manifest from its first line on, comments aside: YAML or JSON with a sign of one.
 func beginsManifest(body string) bool {

@@ -13,7 +13,7 @@ import (
 
 // Largest text that is read, in bytes: a manifest is written by people or rendered from what they wrote, and etcd holds at most
 // 1.5 MiB of one object (etcd, --max-request-bytes).
-const Largest = 16 << 20
+const Largest = 32 << 20
 
 // hole stands where a template had an expression.
 const hole = "{{}}"

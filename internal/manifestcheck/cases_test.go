@@ -11,8 +11,8 @@ import (
 	"railwright.dev/railwright/internal/manifest"
 )
 
-func gpus() []GPU {
-	return []GPU{{ID: "h100-sxm", TotalGiB: 79.18, Machines: []string{"hgx-h100"}}, {ID: "b200", TotalGiB: 178.35}, {ID: "mi300x", TotalGiB: 191.98, AMD: true}, {ID: "gb300", TotalGiB: 276.6}}
+func gpus() []GPUMemory {
+	return []GPUMemory{{ID: "h100-sxm", TotalGiB: 79.18, Machines: []string{"hgx-h100"}}, {ID: "b200", TotalGiB: 178.35}, {ID: "mi300x", TotalGiB: 191.98, AMD: true}, {ID: "gb300", TotalGiB: 276.6}}
 }
 
 func text(t testing.TB, name string) string {

@@ -167,7 +167,7 @@ const (
 	contextAMDGiB = 1.0
 )
 
-func takenGiB(gpu GPU, ranks int) float64 {
+func takenGiB(gpu GPUMemory, ranks int) float64 {
 	// A start of vLLM on 8 B200 prints 173.8 of 178.35 GiB free before anything is loaded (aws-samples/aws-do-eks 9dfede1).
 	if gpu.ID == "b200" && ranks >= 8 {
 		return 178.35 - 173.8
@@ -241,7 +241,7 @@ func (s scene) judgeShare(share float64, seen fabric.Evidence) []fabric.Finding 
 }
 
 // gpuModels are the GPUs that the pod may get: those that its node selector, image or affinity names; else all that are known.
-func (s scene) gpuModels() (out []GPU, named bool) {
+func (s scene) gpuModels() (out []GPUMemory, named bool) {
 	var words []string
 	for _, v := range s.pod.Selector {
 		words = append(words, strings.ToLower(v))
@@ -261,7 +261,7 @@ func (s scene) gpuModels() (out []GPU, named bool) {
 }
 
 // names reports whether a value of a node selector names a GPU or a machine with it: p6-b200.48xlarge, NVIDIA-H100-80GB-HBM3.
-func names(value string, g GPU) bool {
+func names(value string, g GPUMemory) bool {
 	parts := strings.FieldsFunc(value, func(r rune) bool { return r == '-' || r == '.' || r == '_' || r == ' ' })
 	model, _, _ := strings.Cut(g.ID, "-")
 	for _, p := range parts {

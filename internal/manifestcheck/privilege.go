@@ -3,6 +3,7 @@ package manifestcheck
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"railwright.dev/railwright/internal/fabric"
@@ -17,35 +18,85 @@ var (
 	placeholder = regexp.MustCompile(`(?i)^$|^[<\[{$].*|^(?:your|my|xxx|changeme|replace|todo|dummy|none|null|empty|example|token|secret|placeholder|\*+|\.\.\.|x+|hf_x+|hf_\.+|sk-x+).*`)
 )
 
+// secret is a token or password that stands in a text, and what holds it.
+type secret struct {
+	holder, value string
+	line          int
+}
+
+// secrets are those of a container.
+func (s scene) secrets() (out []secret) {
+	for _, e := range s.c.Env {
+		v := e.Value
+		if e.From != "" || v.Open || v.Value == "" {
+			continue
+		}
+		if secretValue.MatchString(v.Value) || secretName.MatchString(e.Name) && !placeholder.MatchString(v.Value) && len(v.Value) >= 8 {
+			out = append(out, secret{e.Name, v.Value, v.Line})
+		}
+	}
+	for _, c := range s.c.Script.Commands {
+		for i, w := range c.Words {
+			flag, inline, _ := strings.Cut(w, "=")
+			switch {
+			case secretValue.MatchString(w):
+				out = append(out, secret{"an argument", secretValue.FindString(w), c.Line})
+			case strings.HasPrefix(w, "--") && secretName.MatchString(flag) && isPlain(inline):
+				out = append(out, secret{flag, inline, c.Line})
+			case i > 0 && strings.HasPrefix(c.Words[i-1], "--") && secretName.MatchString(c.Words[i-1]) && isPlain(w):
+				out = append(out, secret{c.Words[i-1], w, c.Line})
+			}
+		}
+	}
+	return out
+}
+
+// isPlain reports whether a word is a value, not a variable, a placeholder or a flag.
+func isPlain(w string) bool {
+	return len(w) >= 8 && !strings.ContainsAny(w, "$<{") && !placeholder.MatchString(w) && !strings.HasPrefix(w, "-")
+}
+
+// hider takes the secrets of all texts out of a finding.
+func hider(in *Input) func(fabric.Finding) fabric.Finding {
+	var pairs []string
+	for _, f := range in.Files {
+		for i := range f.Workloads {
+			eachOf(in, f, &f.Workloads[i], func(s scene) []fabric.Finding {
+				for _, one := range s.secrets() {
+					if !slices.Contains(pairs, one.value) {
+						pairs = append(pairs, one.value, "(not shown)")
+					}
+				}
+				return nil
+			})
+		}
+	}
+	replace := strings.NewReplacer(pairs...)
+	hide := func(text string) string {
+		return secretValue.ReplaceAllLiteralString(replace.Replace(text), "(not shown)")
+	}
+	return func(f fabric.Finding) fabric.Finding {
+		f.Why, f.Expected, f.Fix, f.Cost = hide(f.Why), hide(f.Expected), hide(f.Fix), hide(f.Cost)
+		f.Evidence = slices.Clone(f.Evidence)
+		for i := range f.Evidence {
+			f.Evidence[i].Value = hide(f.Evidence[i].Value)
+		}
+		return f
+	}
+}
+
 func secretRule() Rule {
 	return Rule{
 		ID: "plain-secret", Title: "no token stands in the text", Severity: fabric.SeverityError, Cause: fabric.CauseLauncherSetup,
 		Doc: "a token in a manifest is in every copy of it, in kubectl describe and in the process list", Reference: "kubernetes core/v1 EnvVarSource.secretKeyRef",
 		Judge: each(func(s scene) []fabric.Finding {
 			var out []fabric.Finding
-			leak := func(what string, line int, length int) {
+			for _, one := range s.secrets() {
 				out = append(out, s.fail(fault{
-					why: what + " holds a secret in plain text", expected: "valueFrom: secretKeyRef", cost: "everybody who may read the object has it", severity: fabric.SeverityWarning,
-					fix: "kubectl create secret generic NAME --from-literal=KEY=..., then valueFrom: {secretKeyRef: {name: NAME, key: KEY}}; and revoke this one", seen: []fabric.Evidence{s.at(line, fmt.Sprintf("%s=(%s, not shown)", what, fabric.Count(length, "character")))},
+					why: one.holder + " holds a secret in plain text", expected: "valueFrom: secretKeyRef", cost: "everybody who may read the object has it", severity: fabric.SeverityWarning,
+					fix:  "kubectl create secret generic NAME --from-literal=KEY=..., then valueFrom: {secretKeyRef: {name: NAME, key: KEY}}; and revoke this one",
+					seen: []fabric.Evidence{s.at(one.line, fmt.Sprintf("%s=(%s, not shown)", one.holder, fabric.Count(len(one.value), "character")))},
 				}))
-			}
-			for _, e := range s.c.Env {
-				v := e.Value
-				if e.From != "" || v.Open || v.Value == "" {
-					continue
-				}
-				if secretValue.MatchString(v.Value) || secretName.MatchString(e.Name) && !placeholder.MatchString(v.Value) && len(v.Value) >= 8 {
-					leak(e.Name, v.Line, len(v.Value))
-				}
-			}
-			for _, c := range s.c.Script.Commands {
-				for i, w := range c.Words {
-					if secretValue.MatchString(w) {
-						leak("an argument", c.Line, len(w))
-					} else if i > 0 && strings.HasPrefix(c.Words[i-1], "--") && secretName.MatchString(c.Words[i-1]) && !strings.ContainsAny(w, "$<{") && !placeholder.MatchString(w) && len(w) >= 8 && !strings.HasPrefix(w, "-") {
-						leak(c.Words[i-1], c.Line, len(w))
-					}
-				}
 			}
 			if len(out) == 0 {
 				return s.pass("no secret in plain text")

@@ -44,12 +44,12 @@ func Rules() []Rule {
 // Input is what the rules are given.
 type Input struct {
 	Files []*manifest.File
-	GPUs  []GPU // of the catalog; none: what a share of the memory means is unknown
+	GPUs  []GPUMemory // of the catalog; none: what a share of the memory means is unknown
 	Live  []Live
 }
 
-// GPU is the memory of a GPU, and the machines that have it.
-type GPU struct {
+// GPUMemory is the memory of a GPU, and the machines that have it.
+type GPUMemory struct {
 	ID       string
 	TotalGiB float64 // as CUDA has it
 	AMD      bool
@@ -64,9 +64,10 @@ type Live struct {
 	Why      string
 }
 
-// Judge returns what all rules say, in their order.
+// Judge returns what all rules say, in their order. No token or password that stands in the texts is in what they say.
 func Judge(in *Input) []fabric.Finding {
 	var out []fabric.Finding
+	hide := hider(in)
 	for _, r := range Rules() {
 		for _, f := range r.Judge(in) {
 			f.ID, f.Title, f.Reference = r.ID, r.Title, r.Reference
@@ -76,7 +77,7 @@ func Judge(in *Input) []fabric.Finding {
 			if f.Cause == "" && f.Status == fabric.Fail {
 				f.Cause = r.Cause
 			}
-			out = append(out, f)
+			out = append(out, hide(f))
 		}
 	}
 	return out

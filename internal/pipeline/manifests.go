@@ -18,12 +18,12 @@ func Manifests(cat *catalog.Catalog, machine string, files []*manifest.File, liv
 }
 
 // gpusOf are the GPUs of the catalog with their memory as CUDA has it, or that of one machine alone.
-func gpusOf(cat *catalog.Catalog, machine string) (out []manifestcheck.GPU) {
+func gpusOf(cat *catalog.Catalog, machine string) (out []manifestcheck.GPUMemory) {
 	for id, g := range cat.GPUs {
 		if m, ok := cat.Machines[machine]; ok && m.GPU != id {
 			continue
 		}
-		gpu := manifestcheck.GPU{ID: id, TotalGiB: g.MemoryCUDA.Value, AMD: g.Vendor == "amd"}
+		gpu := manifestcheck.GPUMemory{ID: id, TotalGiB: g.MemoryCUDA.Value, AMD: g.Vendor == "amd"}
 		if gpu.TotalGiB == 0 {
 			gpu.TotalGiB = g.MemoryVisible.Value
 			if g.MemoryVisible.Unit == "MiB" {
@@ -38,7 +38,7 @@ func gpusOf(cat *catalog.Catalog, machine string) (out []manifestcheck.GPU) {
 		slices.Sort(gpu.Machines)
 		out = append(out, gpu)
 	}
-	slices.SortFunc(out, func(a, b manifestcheck.GPU) int { return cmp.Compare(a.ID, b.ID) })
+	slices.SortFunc(out, func(a, b manifestcheck.GPUMemory) int { return cmp.Compare(a.ID, b.ID) })
 	return out
 }
 
