@@ -22,6 +22,35 @@ func deref(n *yaml.Node) *yaml.Node {
 	return n
 }
 
+// mostNodes is how many values a document may have with its aliases followed: a rendered object for 10,000 pods has some million.
+const mostNodes = 8 << 20
+
+// endless reports whether aliases of a document refer to themselves, or to each other so often that it has too many values.
+func endless(n *yaml.Node) bool {
+	left := mostNodes
+	within := map[*yaml.Node]bool{}
+	var follow func(n *yaml.Node) bool
+	follow = func(n *yaml.Node) bool {
+		if left--; left < 0 || within[n] {
+			return true
+		}
+		if n.Kind == yaml.AliasNode {
+			return n.Alias == nil || follow(n.Alias)
+		}
+		if n.Anchor != "" {
+			within[n] = true
+			defer delete(within, n)
+		}
+		for _, c := range n.Content {
+			if follow(c) {
+				return true
+			}
+		}
+		return false
+	}
+	return follow(n)
+}
+
 // get returns the value of a key, through a path of keys; nil where one is missing.
 func get(n *yaml.Node, path ...string) *yaml.Node {
 	n = deref(n)

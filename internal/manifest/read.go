@@ -147,6 +147,9 @@ func (f *File) readDocument(text string, line int) error {
 	if n == nil || n.Kind == 0 || n.Kind == yaml.ScalarNode && n.Tag == "!!null" {
 		return nil
 	}
+	if endless(n) {
+		return errors.New("aliases refer to themselves, or too often to each other")
+	}
 	d := &document{file: f, first: line, root: n}
 	for _, h := range holes {
 		d.masked = append(d.masked, line+h-1)

@@ -1,6 +1,7 @@
 package manifest
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -135,6 +136,23 @@ func TestUnreadable(t *testing.T) {
 	f := read(t, "a: [\n---\n"+pod)
 	if len(f.Workloads) != 1 || len(f.Unread) != 1 || !strings.Contains(f.Unread[0].What, "line") {
 		t.Errorf("a mistake in one document costs that one: %+v", f)
+	}
+}
+
+// TestAliases: aliases are followed, and those that would never end are refused.
+func TestAliases(t *testing.T) {
+	f := read(t, "x: &v mlx5_0\napiVersion: v1\nkind: Pod\nspec: {containers: [{name: c, env: [{name: NCCL_IB_HCA, value: *v}]}]}")
+	if v, _ := f.Workloads[0].Pods[0].Containers[0].Variable("NCCL_IB_HCA"); v.Value.Value != "mlx5_0" {
+		t.Errorf("%+v", v)
+	}
+	bomb := "a0: &a0 {kind: Pod}\n"
+	for i := range 30 {
+		bomb += fmt.Sprintf("a%d: &a%d {b: *a%d, c: *a%d}\n", i+1, i+1, i, i)
+	}
+	for _, text := range []string{"a: &a {b: *a, c: *a}\nkind: Pod\ncontainers: [{env: []}]", bomb} {
+		if _, err := Read("a.yaml", []byte(text)); err == nil || !strings.Contains(err.Error(), "aliases") {
+			t.Errorf("%.40s: %v", text, err)
+		}
 	}
 }
 

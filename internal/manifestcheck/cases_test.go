@@ -224,3 +224,19 @@ func TestRules(t *testing.T) {
 		}
 	}
 }
+
+// TestPage: docs/manifests.md lists the rules, in their order.
+func TestPage(t *testing.T) {
+	page, err := os.ReadFile("../../docs/manifests.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := 0
+	for _, r := range Rules() {
+		i := strings.Index(string(page), "\n| `"+r.ID+"` |")
+		if i < at {
+			t.Errorf("%s: not in the table, or not in its place", r.ID)
+		}
+		at = i
+	}
+}
