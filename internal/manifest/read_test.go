@@ -89,6 +89,10 @@ func TestPlaces(t *testing.T) {
 			}
 		})
 	}
+	f := read(t, "apiVersion: ome.io/v1beta1\nkind: ClusterServingRuntime\nmetadata: {name: a}\nspec:\n  engineConfig:\n    hostNetwork: true\n    volumes: [{name: dshm, emptyDir: {medium: Memory}}]\n    runner:\n      name: c\n      image: a:1\n      env: [{name: NCCL_DEBUG, value: INFO}]")
+	if len(f.Workloads) != 1 || !f.Workloads[0].Pods[0].HostNetwork || len(f.Workloads[0].Pods[0].Volumes) != 1 || f.Workloads[0].Pods[0].Containers[0].Name != "c" {
+		t.Errorf("a container by itself: %+v", f.Workloads)
+	}
 	if f := read(t, "apiVersion: v1\nkind: List\nitems:\n- "+strings.ReplaceAll(strings.TrimPrefix(pod, "# a comment\n"), "\n", "\n  ")); len(f.Workloads) != 1 {
 		t.Errorf("list: %+v", f)
 	}

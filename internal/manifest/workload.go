@@ -70,7 +70,12 @@ func (w *podWalk) at(n *yaml.Node, path []string) {
 				w.workload.Pods = append(w.workload.Pods, w.rewritten(n, p[1], main, path))
 				continue
 			}
-			w.at(p[1], append(path[:len(path):len(path)], p[0].Value))
+			below := append(path[:len(path):len(path)], p[0].Value)
+			if isContainer(p[1]) {
+				w.workload.Pods = append(w.workload.Pods, w.single(n, p[1], below))
+				continue
+			}
+			w.at(p[1], below)
 		}
 	}
 }
@@ -87,6 +92,27 @@ func isPod(n *yaml.Node) bool {
 		}
 	}
 	return false
+}
+
+// isContainer reports whether a mapping is a container that stands by itself, as in custom resources whose operator makes the pod:
+// runner of OME's runtimes, model of KServe's predictors.
+func isContainer(n *yaml.Node) bool {
+	image := get(n, "image")
+	if image == nil || image.Kind != yaml.ScalarNode {
+		return false
+	}
+	return items(get(n, "env")) != nil || items(get(n, "args")) != nil || items(get(n, "command")) != nil
+}
+
+// single is a pod of a container that stands by itself; volumes and the like stand beside it.
+func (w *podWalk) single(around, n *yaml.Node, path []string) Pod {
+	p := w.podOf(around, path)
+	p.Rewritten = true
+	p.Containers = []Container{w.container(n, false)}
+	if p.Containers[0].Name == "" {
+		p.Containers[0].Name = path[len(path)-1]
+	}
+	return p
 }
 
 // role is what a pod is in its object: the last key above it that is not of every template.

@@ -2,6 +2,7 @@ package manifestcheck
 
 import (
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -18,11 +19,19 @@ func (s scene) takesPart() bool {
 		return true
 	}
 	for _, e := range s.c.Env {
-		if ncclenv.Ours(e.Name) || e.Name == "GLOO_SOCKET_IFNAME" || e.Name == "TP_SOCKET_IFNAME" {
+		if e.Name == "GLOO_SOCKET_IFNAME" || e.Name == "TP_SOCKET_IFNAME" {
 			return true
 		}
 	}
-	return false
+	return len(s.settings()) > 0
+}
+
+// launches reports whether a container starts ranks in others, for which its settings are: mpirun, without GPUs of its own.
+func (s scene) launches() bool {
+	if _, _, has := s.gpus(); has {
+		return false
+	}
+	return slices.ContainsFunc(s.c.Script.Commands, func(c manifest.Command) bool { return c.Runs("mpirun") || c.Runs("mpiexec") || c.Runs("orterun") })
 }
 
 // gpus is how many GPUs a container gets; known is false where a template says.

@@ -20,6 +20,8 @@ func rdmaDeviceRule() Rule {
 			switch {
 			case has != "":
 				return s.pass("RDMA devices by " + has)
+			case s.launches():
+				return s.notApplicable("it starts ranks in other containers")
 			case len(wants) > 0 && !s.allExcluded():
 				f := fault{
 					why:      fmt.Sprintf("%s asks for RDMA, and nothing gives the container a device: no RDMA resource, no claim, no /dev/infiniband", wants[0].what),
@@ -57,7 +59,7 @@ func memlockRule() Rule {
 		Judge: each(func(s scene) []fabric.Finding {
 			wants := len(s.wantsRDMA()) > 0 && !s.allExcluded()
 			has := s.hasRDMA()
-			if has == "" && !wants {
+			if has == "" && (!wants || s.launches()) {
 				return s.notApplicable("it has no RDMA devices")
 			}
 			switch {

@@ -3,6 +3,7 @@ package manifestcheck
 import (
 	"fmt"
 	"strconv"
+	"strings"
 
 	"railwright.dev/railwright/internal/fabric"
 	"railwright.dev/railwright/internal/manifest"
@@ -121,13 +122,13 @@ func (s scene) services(e *engine, port string, known bool) (out []fabric.Findin
 		return nil
 	}
 	for _, sv := range s.file.Services {
-		if !selects(sv.Selector, s.pod.Labels) || !known {
+		if !s.selects(sv.Selector) || !known {
 			continue
 		}
 		reached := false
 		for _, t := range sv.Ports {
 			_, named := s.c.Ports[t.Value]
-			reached = reached || named || t.Value == port || t.Open
+			reached = reached || named || t.Value == port || t.Open || s.mentions(t.Value)
 		}
 		seen := s.at(sv.Line, "Service "+sv.Name)
 		switch {
@@ -142,10 +143,34 @@ func (s scene) services(e *engine, port string, known bool) (out []fabric.Findin
 	return out
 }
 
-// selects reports whether labels have all that a selector wants; an empty one selects nothing.
-func selects(selector, labels map[string]string) bool {
+// mentions reports whether the commands of a container have a port in another place, such as the address at which ranks meet.
+func (s scene) mentions(port string) bool {
+	for _, c := range s.c.Script.Commands {
+		for _, w := range c.Words {
+			if w == port || strings.HasSuffix(w, ":"+port) || strings.HasSuffix(w, "="+port) {
+				return true
+			}
+		}
+	}
+	for _, n := range s.c.Ports {
+		if strconv.Itoa(n) == port {
+			return true
+		}
+	}
+	return false
+}
+
+// selects reports whether a selector selects the pods of a template: its labels, and those that controllers add, of which only the
+// name of a LeaderWorkerSet is known beforehand (LWS api: NameLabelKey; apps/v1: pod-index, pod-name). An empty one selects nothing.
+func (s scene) selects(selector map[string]string) bool {
 	for k, v := range selector {
-		if labels[k] != v {
+		switch {
+		case k == "leaderworkerset.sigs.k8s.io/name":
+			if s.w.Kind != "LeaderWorkerSet" || v != s.w.Name {
+				return false
+			}
+		case strings.HasPrefix(k, "leaderworkerset.sigs.k8s.io/"), strings.HasPrefix(k, "apps.kubernetes.io/pod-index"), strings.HasPrefix(k, "statefulset.kubernetes.io/"):
+		case s.pod.Labels[k] != v:
 			return false
 		}
 	}

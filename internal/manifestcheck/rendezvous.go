@@ -239,7 +239,7 @@ func (s scene) meetingPoint() *manifest.Service {
 	}
 	for i := range s.file.Services {
 		sv := &s.file.Services[i]
-		if !sv.Headless || !selects(sv.Selector, s.pod.Labels) {
+		if !sv.Headless || !s.selects(sv.Selector) {
 			continue
 		}
 		if slices.ContainsFunc(words, func(w string) bool { return strings.Contains(w, "."+sv.Name) }) {

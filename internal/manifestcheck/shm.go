@@ -108,7 +108,7 @@ func operatorShmRule() Rule {
 		Doc:       "an operator that makes pods from parts may mount a /dev/shm of its own and drop the one that is written: only the live pod tells",
 		Reference: "ai-dynamo/dynamo operator: generateSharedMemoryVolumeAndMount (consts: DefaultSharedMemorySize 8Gi, /dev/shm), sharedMemory.size and .disabled of a service",
 		Judge: each(func(s scene) []fabric.Finding {
-			if !s.pod.Rewritten {
+			if !s.pod.Rewritten || !strings.HasPrefix(s.w.API, "nvidia.com/") {
 				return s.notApplicable("the pod is made as it is written")
 			}
 			m, ok := s.c.Mounted("/dev/shm")

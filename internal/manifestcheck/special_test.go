@@ -161,3 +161,41 @@ func TestCollected(t *testing.T) {
 		}
 	}
 }
+
+const mpi = `apiVersion: kubeflow.org/v2beta1
+kind: MPIJob
+metadata: {name: bench}
+spec:
+  mpiReplicaSpecs:
+    Launcher:
+      template:
+        spec:
+          containers:
+          - name: l
+            image: a:1
+            command: [bash, -c]
+            args: ["mpirun -np 16 -x NCCL_SOCKET_IFNAME=eth0 -x NCCL_IB_HCA=ibp all_reduce_perf"]
+    Worker:
+      replicas: 2
+      template:
+        spec:
+          volumes: [{name: dshm, emptyDir: {medium: Memory}}]
+          containers:
+          - name: w
+            image: a:1
+            securityContext: {capabilities: {add: [IPC_LOCK]}}
+            resources: {limits: {nvidia.com/gpu: 8, rdma/ib: 1}}
+            volumeMounts: [{name: dshm, mountPath: /dev/shm}]
+`
+
+// TestLauncher: what mpirun passes on is judged where it stands, and devices where the ranks run.
+func TestLauncher(t *testing.T) {
+	if ids := failing(judge(t, mpi)); len(ids) > 0 {
+		t.Errorf("healthy: %v fail", ids)
+	}
+	for new, rule := range map[string]string{"-x NCCL_SOCKET_IFACE=eth0": "nccl-variable", "-x NCCL_SOCKET_IFNAME=ens3": "socket-interface", "-x NCCL_IB_TIMEOUT=high": "nccl-value", "-x NCCL_IB_HCA=ipb0": "nccl-hca"} {
+		if ids := failing(judge(t, strings.Replace(mpi, "-x NCCL_SOCKET_IFNAME=eth0", new, 1))); !slices.Equal(ids, []string{rule}) {
+			t.Errorf("%s: %v fail, want %s", new, ids, rule)
+		}
+	}
+}
