@@ -85,6 +85,7 @@ type Pod struct {
 	Line                          int
 	Replicas                      int // pods of this template in a group; 0: unknown
 	HostNetwork, HostIPC, HostPID bool
+	DNSPolicy                     Text
 	Networks                      bool // annotations or claims attach interfaces beside eth0
 	Claims                        int
 	Volumes                       []Volume

@@ -24,7 +24,7 @@ func (w *podWalk) podOf(n *yaml.Node, path []string) Pod {
 	p := Pod{
 		Role: role(path), Path: strings.Join(path, "."), Line: w.line(n), Replicas: 1,
 		HostNetwork: truth(get(n, "hostNetwork")), HostIPC: truth(get(n, "hostIPC")), HostPID: truth(get(n, "hostPID")),
-		Claims: len(items(get(n, "resourceClaims"))), Selector: stringsOf(get(n, "nodeSelector")),
+		DNSPolicy: w.text(get(n, "dnsPolicy")), Claims: len(items(get(n, "resourceClaims"))), Selector: stringsOf(get(n, "nodeSelector")),
 	}
 	for _, term := range items(get(n, "affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution", "nodeSelectorTerms")) {
 		for _, e := range items(get(term, "matchExpressions")) {

@@ -153,6 +153,11 @@ func edits() []edit {
 			"          for i in 1 2 3; do getent hosts llama-0.llama && break; sleep 2; done\n          LEADER_IP=$(getent hosts llama-0.llama | awk '{print $1}')\n", 1, fail, nil},
 		{"leader-address", v, "            exit 1\n", "", 1, pass, nil}, // the loop above has no other end
 		{"rendezvous-service", v, "  publishNotReadyAddresses: true\n", "", 1, fail, nil},
+		{"host-network-dns", s, "        dnsPolicy: ClusterFirstWithHostNet\n", "", 0, fail, nil},
+		{"host-network-dns", s, "dnsPolicy: ClusterFirstWithHostNet", "dnsPolicy: None", 0, unknown, nil},
+		{"engine-nodes", s, "$(LWS_LEADER_ADDRESS):20000", "127.0.0.1:20000", 0, fail, nil},
+		{"engine-layout", s, "name: NCCL_TOPO_FILE\n            value: /etc/topo/topo.xml", "name: CUDA_VISIBLE_DEVICES\n            value: \"0,1,2,3\"", 0, fail, nil},
+		{"nccl-switched-off", s, "name: NCCL_TOPO_FILE\n            value: /etc/topo/topo.xml", "name: NCCL_NET_GDR_LEVEL\n            value: LOC", 0, fail, nil},
 		{"plain-secret", s, "valueFrom: {secretKeyRef: {name: hf, key: token}}", "value: hf_AbCdEfGhIjKlMnOpQrStUvWxYz0123456789", 1, fail, nil},
 		{"plain-secret", s, "valueFrom: {secretKeyRef: {name: hf, key: token}}", "value: <your token>", 1, pass, nil},
 		{"privilege", s, "capabilities: {add: [IPC_LOCK]}", "privileged: true", 0, unknown, nil},

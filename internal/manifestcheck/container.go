@@ -126,6 +126,9 @@ func (s scene) wantsRDMA() (out []wish) {
 	if t, ok := s.setting("NCCL_NET"); ok && strings.EqualFold(t.Value, "IB") {
 		out = append(out, wish{"NCCL_NET=" + t.Value, t.Line})
 	}
+	if t, ok := s.setting("FI_PROVIDER"); ok && t.Value == "efa" {
+		out = append(out, wish{"FI_PROVIDER=efa", t.Line})
+	}
 	return out
 }
 

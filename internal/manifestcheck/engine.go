@@ -88,7 +88,7 @@ func (s scene) read(name string, c manifest.Command) *engine {
 	e.port, e.host = s.expand(e.port), s.expand(e.host)
 	e.fraction, _ = c.Flag("--gpu-memory-utilization", "--mem-fraction-static")
 	e.fraction = s.expand(e.fraction)
-	e.initAddr, _ = c.Flag("--dist-init-addr", "--nccl-init-addr", "--master-addr", "--data-parallel-address", "-dpa")
+	e.initAddr, _ = c.Flag("--dist-init-addr", "--nccl-init-addr", "--master-addr", "--rdzv-endpoint", "--data-parallel-address", "-dpa")
 	e.model, _ = c.Flag("--model", "--model-path")
 	_, e.headless = c.Flag("--headless")
 	_, e.dpAttention = c.Flag("--enable-dp-attention")

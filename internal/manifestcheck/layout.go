@@ -26,6 +26,9 @@ func layoutRule() Rule {
 		Judge: each(func(s scene) []fabric.Finding {
 			e := s.serving()
 			g, known, has := s.gpus()
+			if t, ok := s.setting("CUDA_VISIBLE_DEVICES"); ok && t.Known() && t.Value != "" && t.Value != "all" && known {
+				g = min(g, strings.Count(t.Value, ",")+1) // what the process sees of them
+			}
 			if e == nil || !has {
 				return s.notApplicable("no engine with GPUs in it")
 			}
@@ -92,7 +95,7 @@ func groupRule() Rule {
 		ID: "engine-nodes", Title: "the engine counts the nodes that its group has, and knows where they meet", Severity: fabric.SeverityError, Cause: fabric.CauseLauncherSetup,
 		Doc: "--nnodes other than the size of the group waits for nodes that never come, or leaves some out; several nodes need the address of the first", Reference: docFlags + "; LWS api/leaderworkerset/v1: size",
 		Judge: each(func(s scene) []fabric.Finding {
-			e := s.serving()
+			e := s.engine()
 			if e == nil || !e.nnodes.set {
 				return s.notApplicable("no engine with --nnodes")
 			}
@@ -106,6 +109,12 @@ func groupRule() Rule {
 					fix: "write --nnodes $(LWS_GROUP_SIZE), or the same size in both", seen: []fabric.Evidence{seen, s.at(s.w.Line, fmt.Sprintf("size %d", s.w.Group))},
 				})}
 			}
+			if here := s.loopback(e); e.nnodes.n > 1 && here != "" {
+				return []fabric.Finding{s.fail(fault{
+					why: fmt.Sprintf("%s nodes meet at %s, which is each node itself", e.nnodes.text, here), expected: "the address of the first node", cost: "each node waits for itself, until it times out",
+					fix: "write the leader's address, such as $(LWS_LEADER_ADDRESS):20000", seen: []fabric.Evidence{seen},
+				})}
+			}
 			if e.nnodes.n > 1 && e.initAddr == "" {
 				if _, ok := s.setting("MASTER_ADDR"); !ok {
 					return s.absent(fault{
@@ -117,6 +126,21 @@ func groupRule() Rule {
 			return s.pass("the nodes of the group", seen)
 		}),
 	}
+}
+
+// loopback is the address at which nodes are to meet, where it is that of the node itself; empty: it is another.
+func (s scene) loopback(e *engine) string {
+	address := e.initAddr
+	if t, ok := s.setting("MASTER_ADDR"); ok && address == "" {
+		address = t.Value
+	}
+	host := strings.TrimPrefix(strings.TrimPrefix(s.expand(address), "tcp://"), "[")
+	for _, own := range []string{"localhost", "127.", "0.0.0.0", "::1"} {
+		if strings.HasPrefix(host, own) {
+			return address
+		}
+	}
+	return ""
 }
 
 func rankRule() Rule {

@@ -216,7 +216,7 @@ func ncclOffRule() Rule {
 				}
 				out = append(out, s.fail(fault{
 					why: fmt.Sprintf("%s=%s switches %s off, and the pod has or names RDMA devices", name, t.Value, what), expected: "the line left out", cause: cause,
-					cost: "traffic between nodes goes over TCP: a tenth of the rate or less", fix: "take the line out", seen: []fabric.Evidence{seen},
+					cost: "traffic between nodes goes over TCP, or through host memory: a part of the rate of the NICs", fix: "take the line out", seen: []fabric.Evidence{seen},
 				}))
 			}
 			if t, ok := s.setting("NCCL_IB_DISABLE"); ok && nonZero(t) && !s.ownPlugin() {
@@ -224,6 +224,9 @@ func ncclOffRule() Rule {
 			}
 			if t, ok := s.setting("NCCL_NET"); ok && strings.EqualFold(t.Value, "Socket") {
 				off("NCCL_NET", t, "every network but TCP", rdma, fabric.CauseSocketFallback)
+			}
+			if t, ok := s.setting("NCCL_NET_GDR_LEVEL"); ok && (t.Value == "LOC" || t.Value == "0") {
+				off("NCCL_NET_GDR_LEVEL", t, "GPUDirect RDMA", rdma, fabric.CauseGDRDisabled)
 			}
 			if g, known, ok := s.gpus(); ok && known && g > 1 || nodes > 1 {
 				for name, what := range map[string]string{"NCCL_P2P_DISABLE": "direct access between GPUs", "NCCL_SHM_DISABLE": "shared memory between ranks"} {

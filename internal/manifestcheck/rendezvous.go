@@ -248,3 +248,45 @@ func (s scene) meetingPoint() *manifest.Service {
 	}
 	return nil
 }
+
+func hostDNSRule() Rule {
+	return Rule{
+		ID: "host-network-dns", Title: "a pod in the host's network resolves names of the cluster", Severity: fabric.SeverityError, Cause: fabric.CauseLauncherSetup,
+		Doc:       "with hostNetwork the default dnsPolicy asks the node's resolver, which does not know Services: the leader's name does not resolve",
+		Reference: "kubernetes docs, DNS for Services and Pods: hostNetwork with ClusterFirst falls back to Default; kubelet pkg/kubelet/network/dns: getPodDNSType",
+		Judge: each(func(s scene) []fabric.Finding {
+			name, line := s.clusterName()
+			policy := s.pod.DNSPolicy
+			switch {
+			case !s.pod.HostNetwork || name == "":
+				return s.notApplicable("only for hostNetwork with names of the cluster")
+			case policy.Value == "ClusterFirstWithHostNet":
+				return s.pass("ClusterFirstWithHostNet", s.at(policy.Line, "dnsPolicy: "+policy.Value))
+			case policy.Open || policy.Value == "None":
+				return s.unknown("which resolver the pod asks is not in the text", s.at(policy.Line, "dnsPolicy: "+policy.Value))
+			}
+			return s.absent(fault{
+				why:      fmt.Sprintf("hostNetwork with dnsPolicy %s: the pod asks the node's resolver, which does not know %s", orOf(policy.Value, "ClusterFirst (the default)"), name),
+				expected: "dnsPolicy: ClusterFirstWithHostNet", cost: "the name does not resolve and the ranks never meet", fix: "add dnsPolicy: ClusterFirstWithHostNet beside hostNetwork: true",
+				seen: []fabric.Evidence{s.at(s.pod.Line, "hostNetwork: true"), s.at(line, name)},
+			})
+		}),
+	}
+}
+
+// clusterName is a name of the cluster that a container uses: the leader of its LeaderWorkerSet, or a Service of the same text.
+func (s scene) clusterName() (name string, line int) {
+	for _, c := range s.c.Script.Commands {
+		for _, w := range c.Words {
+			if s.w.Kind == "LeaderWorkerSet" && strings.Contains(w, "LWS_LEADER_ADDRESS") {
+				return "LWS_LEADER_ADDRESS", c.Line
+			}
+			for _, sv := range s.file.Services {
+				if host, _, _ := strings.Cut(w, ":"); sv.Name != "" && (host == sv.Name || strings.HasPrefix(host, sv.Name+".") || strings.HasSuffix(host, "."+sv.Name)) && c.Words[0] != w {
+					return sv.Name, c.Line
+				}
+			}
+		}
+	}
+	return "", 0
+}

@@ -36,7 +36,7 @@ func Rules() []Rule {
 		rdmaDeviceRule(), memlockRule(), shareRule(), isolationRule(), extendedRule(),
 		shmRule(), operatorShmRule(),
 		layoutRule(), groupRule(), rankRule(), gpuMemoryRule(), probePortRule(), probeTimeRule(), driftRule(),
-		leaderWaitRule(), rendezvousRule(),
+		leaderWaitRule(), rendezvousRule(), hostDNSRule(),
 		secretRule(), privilegeRule(), imageRule(), liveRule(),
 	}
 }
