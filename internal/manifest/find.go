@@ -21,22 +21,27 @@ type Found struct {
 // where it holds none.
 func Find(name string, text []byte) (found Found, ok bool) {
 	body := strings.ReplaceAll(string(text), "\r\n", "\n")
-	if beginsManifest(body) {
+	var broken *File
+	if beginsManifest(body) || onlyRuns(body) {
 		f, err := Read(name, text)
 		if err != nil {
-			f = &File{Name: name, Unread: []Note{{Line: 1, What: err.Error()}}}
+			f = &File{Name: name, Broken: true, Unread: []Note{{Line: 1, What: err.Error()}}}
 		}
-		broken := len(f.Unread) > 0 && holdsPods.MatchString(body)
-		if len(f.Workloads)+len(f.Pools) > 0 || broken {
-			return Found{File: f, Whole: true}, true
+		if len(f.Workloads)+len(f.Pools) > 0 {
+			return Found{File: f, Whole: !f.Broken}, true
 		}
-		return Found{}, false
+		if f.Broken && holdsPods.MatchString(body) {
+			broken = f
+		}
 	}
 	all := &File{Name: name}
 	for _, p := range blocks(body) {
 		if f, err := Read(name, []byte(p.text)); err == nil {
 			all.add(f, p.line-1)
 		}
+	}
+	if len(all.Workloads)+len(all.Pools) == 0 && broken != nil {
+		return Found{File: broken}, true
 	}
 	return Found{File: all}, len(all.Workloads)+len(all.Pools) > 0
 }
@@ -53,12 +58,29 @@ func beginsManifest(body string) bool {
 	}
 	for line := range strings.SplitSeq(strings.TrimPrefix(body, "\ufeff"), "\n") {
 		trimmed := strings.TrimSpace(line)
-		if trimmed == "" || strings.HasPrefix(trimmed, "#") && !dockerLine.MatchString(line) {
+		if trimmed == "" || strings.HasPrefix(trimmed, "#") {
 			continue
 		}
-		return dockerLine.MatchString(line) || firstKey.MatchString(line)
+		return firstKey.MatchString(line)
 	}
 	return false
+}
+
+// onlyRuns reports whether a text is a script of docker run lines below comments, and nothing else.
+func onlyRuns(body string) bool {
+	runs, goesOn := 0, false
+	for line := range strings.SplitSeq(body, "\n") {
+		trimmed := strings.TrimSpace(line)
+		switch {
+		case goesOn, trimmed == "", runs == 0 && strings.HasPrefix(trimmed, "#") && !dockerLine.MatchString(line): // later ones may be of a table
+		case dockerLine.MatchString(line):
+			runs++
+		default:
+			return false
+		}
+		goesOn = strings.HasSuffix(trimmed, "\\")
+	}
+	return runs > 0
 }
 
 var topKey = regexp.MustCompile(`^[A-Za-z][\w-]*:(?: |$)`)
@@ -83,7 +105,7 @@ func blocks(body string) (out []part) {
 			if fenced {
 				at.line = i + 2
 			}
-		case fenced, at.line > 0 && goesOn(line):
+		case fenced, at.line > 0 && (goesOn(line) || strings.HasSuffix(strings.TrimRight(lines[len(lines)-1], " \t"), "\\")):
 			lines = append(lines, line)
 		case strings.HasPrefix(line, "apiVersion:") || strings.HasPrefix(line, "kind:") || strings.HasPrefix(line, "services:") || dockerLine.MatchString(line):
 			end()

@@ -21,6 +21,7 @@ type File struct {
 	Pools     []Pool
 	Problems  []Problem // what the API server refuses or leaves out
 	Unread    []Note    // what was not understood
+	Broken    bool      // a part of it is no YAML
 }
 
 // Note is a place in a file and what is to be said of it.

@@ -46,7 +46,7 @@ func Read(name string, text []byte) (*File, error) {
 	var first error
 	for _, d := range split(body) {
 		if err := f.readDocument(d.text, d.line); err != nil {
-			f.Unread = append(f.Unread, Note{Line: d.line, What: err.Error()})
+			f.Unread, f.Broken = append(f.Unread, Note{Line: d.line, What: err.Error()}), true
 			if first == nil {
 				first = err
 			}

@@ -211,6 +211,12 @@ func TestFind(t *testing.T) {
 			t.Errorf("%q: %+v", text, found)
 		}
 	}
+	// What follows a manifest or a command in one text stays to be read by others.
+	for _, text := range []string{pod + "\nh1:1:1 [0] NCCL WARN Call to ibv_reg_mr failed\n", "docker run --gpus 2 \\\nimg:1 vllm serve m\n# nThread 1 nGpus 1 minBytes 8\n"} {
+		if found, ok := Find("x", []byte(text)); !ok || found.Whole || len(found.Workloads) != 1 {
+			t.Errorf("%q: %+v, %v", text, found, ok)
+		}
+	}
 	found, ok = Find("notes", []byte("I ran\n\n  $ sudo docker run --gpus 2 -e A=1 \\\n      img:1 vllm serve m\n\nand it died\n"))
 	if !ok || found.Workloads[0].Form != Docker || found.Workloads[0].Line != 3 || found.Workloads[0].Pods[0].Containers[0].Limits["nvidia.com/gpu"].Value != "2" {
 		t.Errorf("docker: %+v", found.File)
