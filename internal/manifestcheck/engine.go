@@ -112,7 +112,7 @@ func (s scene) count(c manifest.Command, names ...string) count {
 var reference = regexp.MustCompile(`\$\(([A-Za-z_][A-Za-z0-9_]*)\)|\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}|\$([A-Za-z_][A-Za-z0-9_]*)`)
 
 // expand puts the values of variables where a word refers to them: $(NAME) of Kubernetes, $NAME and ${NAME:-default} of a shell.
-// What is not known stays as it is. LWS sets LWS_GROUP_SIZE itself (pkg/utils/pod/pod_utils.go).
+// What is unknown stays as it is. LWS sets LWS_GROUP_SIZE itself (pkg/utils/pod/pod_utils.go).
 func (s scene) expand(word string) string {
 	return reference.ReplaceAllStringFunc(word, func(ref string) string {
 		m := reference.FindStringSubmatch(ref)

@@ -15,7 +15,7 @@ import (
 var (
 	secretName  = regexp.MustCompile(`(?i)(?:^|[_-])(?:token|password|passwd|secret|api[_-]?key|access[_-]?key|secret[_-]?key|private[_-]?key|credentials?|psk)$`)
 	secretValue = regexp.MustCompile(`\b(?:hf_[A-Za-z0-9]{30,}|nvapi-[A-Za-z0-9_-]{30,}|gh[pousr]_[A-Za-z0-9]{30,}|sk-[A-Za-z0-9_-]{24,}|AKIA[A-Z0-9]{16})\b`)
-	placeholder = regexp.MustCompile(`(?i)^$|^[<\[{$].*|^(?:your|my|xxx|changeme|replace|todo|dummy|none|null|empty|example|token|secret|placeholder|\*+|\.\.\.|x+|hf_x+|hf_\.+|sk-x+).*`)
+	standIn = regexp.MustCompile(`(?i)^$|^[<\[{$].*|^(?:your|my|xxx|changeme|replace|todo|dummy|none|null|empty|example|token|secret|placeholder|\*+|\.\.\.|x+|hf_x+|hf_\.+|sk-x+).*`)
 )
 
 // secret is a token or password that stands in a text, and what holds it.
@@ -31,7 +31,7 @@ func (s scene) secrets() (out []secret) {
 		if e.From != "" || v.Open || v.Value == "" {
 			continue
 		}
-		if secretValue.MatchString(v.Value) || secretName.MatchString(e.Name) && !placeholder.MatchString(v.Value) && len(v.Value) >= 8 {
+		if secretValue.MatchString(v.Value) || secretName.MatchString(e.Name) && !standIn.MatchString(v.Value) && len(v.Value) >= 8 {
 			out = append(out, secret{e.Name, v.Value, v.Line})
 		}
 	}
@@ -51,9 +51,9 @@ func (s scene) secrets() (out []secret) {
 	return out
 }
 
-// isPlain reports whether a word is a value, not a variable, a placeholder or a flag.
+// isPlain reports whether a word is a value, not a variable, a word that stands for one, or a flag.
 func isPlain(w string) bool {
-	return len(w) >= 8 && !strings.ContainsAny(w, "$<{") && !placeholder.MatchString(w) && !strings.HasPrefix(w, "-")
+	return len(w) >= 8 && !strings.ContainsAny(w, "$<{") && !standIn.MatchString(w) && !strings.HasPrefix(w, "-")
 }
 
 // hider takes the secrets of all texts out of a finding.
