@@ -15,7 +15,7 @@ import (
 var (
 	secretName  = regexp.MustCompile(`(?i)(?:^|[_-])(?:token|password|passwd|secret|api[_-]?key|access[_-]?key|secret[_-]?key|private[_-]?key|credentials?|psk)$`)
 	secretValue = regexp.MustCompile(`\b(?:hf_[A-Za-z0-9]{30,}|nvapi-[A-Za-z0-9_-]{30,}|gh[pousr]_[A-Za-z0-9]{30,}|sk-[A-Za-z0-9_-]{24,}|AKIA[A-Z0-9]{16})\b`)
-	standIn = regexp.MustCompile(`(?i)^$|^[<\[{$].*|^(?:your|my|xxx|changeme|replace|todo|dummy|none|null|empty|example|token|secret|placeholder|\*+|\.\.\.|x+|hf_x+|hf_\.+|sk-x+).*`)
+	standIn     = regexp.MustCompile(`(?i)^$|^[<\[{$].*|^(?:your|my|xxx|changeme|replace|todo|dummy|none|null|empty|example|token|secret|placeholder|\*+|\.\.\.|x+|hf_x+|hf_\.+|sk-x+).*`)
 )
 
 // secret is a token or password that stands in a text, and what holds it.
