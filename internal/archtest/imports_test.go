@@ -43,6 +43,7 @@ var allowed = map[string]string{
 
 	"internal/messages": "fabric",
 	"internal/causes":   "fabric",
+	"internal/ncclenv":  "fabric",
 	"internal/results":  "fabric messages",
 
 	// a machine, and what NCCL makes of it
@@ -64,7 +65,7 @@ var allowed = map[string]string{
 	"internal/esx":      "fabric",
 	"internal/prepare":  "fabric",
 	"internal/facts":    "fabric esx files host linux kube vcenter nic spark switchos",
-	"internal/intake":   "fabric facts files host results",
+	"internal/intake":   "fabric facts files host manifest results",
 	"internal/bundle":   "fabric facts host",
 	"internal/runbook":  "fabric catalog draw prepare",
 	"internal/plan":     "fabric intent catalog llm topology sizing",
@@ -86,12 +87,16 @@ var allowed = map[string]string{
 	"internal/spark":       "fabric",
 	"internal/cables":      "fabric",
 	"internal/esxcheck":    "fabric",
-	"internal/check":       "fabric cables esxcheck topology nic spark switchcheck",
-	"internal/lossless":    "fabric",
-	"internal/bench":       "fabric host kube render results",
-	"internal/evidence":    "fabric messages results",
-	"internal/diagnose":    "fabric causes evidence messages collective topology",
-	"internal/mesh":        "fabric cables",
+
+	"internal/manifest":      "fabric",
+	"internal/manifestcheck": "fabric manifest ncclenv",
+
+	"internal/check":    "fabric cables esxcheck topology nic spark switchcheck",
+	"internal/lossless": "fabric",
+	"internal/bench":    "fabric host kube render results",
+	"internal/evidence": "fabric messages results",
+	"internal/diagnose": "fabric causes evidence messages collective topology",
+	"internal/mesh":     "fabric cables",
 
 	// for people
 	"internal/draw":   "fabric topology",
@@ -177,7 +182,7 @@ var reads = map[string][]string{
 var (
 	readByOpener = []string{
 		"internal/cli", "internal/catalog", "internal/causes", "internal/check", "internal/claims", "internal/collective", "internal/diagnose", "internal/draw", "internal/evidence",
-		"internal/facts", "internal/intake", "internal/intent", "internal/launch", "internal/llm", "internal/mcp", "internal/messages", "internal/ncclgraph", "internal/nccllint", "internal/ncclxml",
+		"internal/facts", "internal/intake", "internal/intent", "internal/launch", "internal/llm", "internal/manifest", "internal/manifestcheck", "internal/mcp", "internal/messages", "internal/ncclenv", "internal/ncclgraph", "internal/nccllint", "internal/ncclxml",
 		"internal/pipeline", "internal/plan", "internal/report", "internal/results", "internal/serving", "internal/sizing", "internal/topology",
 	}
 	mayReadByName = []string{

@@ -53,7 +53,7 @@ func argumentWords(path string, before []string) (w wordList, ok bool) {
 		return schemaKinds, true
 	case path == "railwright lab exec" && len(before) == 0:
 		return labWords, true
-	case path == "railwright explain", path == "railwright diff", path == "railwright report", strings.HasPrefix(path, "railwright topo "), path == "railwright serve watch", path == "railwright serve load":
+	case path == "railwright explain", path == "railwright diff", path == "railwright report", strings.HasPrefix(path, "railwright topo "), path == "railwright serve watch", path == "railwright serve load", path == "railwright serve lint":
 		return nil, false
 	}
 	return nil, true

@@ -33,10 +33,11 @@ func (a *app) explainCommand(run func(context.Context, explainOptions) error) *c
 		Short: "Explain what is wrong with measured bandwidth, and why",
 		Long: "Explain what is wrong with measured bandwidth, and why: output of nccl-tests, rccl-tests, perftest or the OSU\n" +
 			"benchmarks, debug logs of NCCL or RCCL with what launchers, MPI, UCX, CUDA and kernels print beside them, table\n" +
-			"files and observation files, and what tools such as lspci, nvidia-smi, ibstat and dmesg print, in any mixture. A\n" +
-			"FILE is a text, a folder, or an archive (tar, zip, gzip, bzip2); - is standard input. Files of one call are\n" +
-			"explained together, such as a slow table and the log of its run. Facts about the machines that the files do not\n" +
-			"state come from flags, a cluster file or saved facts; what contradicts the files is not believed.\n\n" +
+			"files and observation files, and what tools such as lspci, nvidia-smi, ibstat and dmesg print, in any mixture, with\n" +
+			"manifests of the pods, compose files and docker run lines (rules: railwright serve lint --help). A FILE is a text, a\n" +
+			"folder, or an archive (tar, zip, gzip, bzip2); - is standard input. Files of one call are explained together, such as\n" +
+			"a slow table and the log of its run. Facts about the machines that the files do not state come from flags, a cluster\n" +
+			"file or saved facts; what contradicts the files is not believed.\n\n" +
 			"What cannot be read is unknown with its reason, and the others are read all the same. Lines that belong to nothing\n" +
 			"known are counted; -v shows them.\n\n" +
 			"All large rows of a table count, and a fault line beside it is never dropped: a failure that a program names\n" +

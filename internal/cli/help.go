@@ -77,10 +77,13 @@ func examples(path string) string {
 			"railwright claims -f cluster.yaml", "kubectl get resourceslices -o yaml | railwright claims --claims claims.yaml --slices -",
 			"railwright claims --claims claims.yaml --kubeconfig ~/.kube/config --pods 16", "railwright claims --machine a4-highgpu-8g --print-slices",
 		},
-		"railwright serve": {"railwright serve smoke http://10.0.0.5:8000", "railwright serve watch logs/", "railwright serve load load-results/ --ttft 500ms"},
+		"railwright serve": {"railwright serve lint lws.yaml", "railwright serve smoke http://10.0.0.5:8000", "railwright serve watch logs/", "railwright serve load load-results/ --ttft 500ms"},
 		"railwright serve watch": {
 			"railwright serve watch logs/ --model deepseek-r1 --machine hgx-h200", "kubectl logs -f -l leaderworkerset.sigs.k8s.io/name=r1 --prefix | railwright serve watch --follow -",
 			"railwright serve watch r1-0.log r1-0-1.log --follow --timeout 40m",
+		},
+		"railwright serve lint": {
+			"railwright serve lint lws.yaml", "helm template ./chart | railwright serve lint -", "railwright serve lint manifests/ -f cluster.yaml", "railwright serve lint --live --namespace llm --selector app=r1",
 		},
 		"railwright serve smoke": {"railwright serve smoke http://10.0.0.5:8000", "railwright serve smoke https://llm.example.com --model deepseek-r1 --token-env LLM_TOKEN"},
 		"railwright serve load": {

@@ -1,6 +1,8 @@
 package intake
 
 import (
+	"bufio"
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -12,6 +14,7 @@ import (
 	"railwright.dev/railwright/internal/fabric"
 	"railwright.dev/railwright/internal/facts"
 	"railwright.dev/railwright/internal/files"
+	"railwright.dev/railwright/internal/manifest"
 	"railwright.dev/railwright/internal/results"
 )
 
@@ -21,6 +24,8 @@ type Content struct {
 	Sources []fabric.Source
 	Open    []Open            // of the named paths, in their order
 	Facts   []facts.TextFacts // what outputs of tools in the texts tell of hosts
+
+	Manifests []*manifest.File // of pods and containers, in the texts
 }
 
 // Open says of a named path what keeps it from being understood.
@@ -117,11 +122,17 @@ func (r *reader) file(f file) {
 		return
 	}
 	r.doing(f.name)
+	body, held, whole := r.manifests(f)
+	if whole {
+		at.holds = true
+		return
+	}
+	f.body = body
 	r.outputs.File(f.name, f.host)
 	found := results.Scan(f.name, f.body, func(l results.Line, taken bool) (claimed, searched bool) {
 		return r.outputs.Line(l.Host, l.Texts, taken)
 	})
-	found.Source.Holds = append(found.Source.Holds, r.outputs.Holds()...)
+	found.Source.Holds = append(append(found.Source.Holds, r.outputs.Holds()...), held...)
 	at.lines += found.Source.Lines
 	at.holds = at.holds || len(found.Source.Holds) > 0
 	if found.Source.Error != "" && (!f.inside || !found.NotText) {
@@ -129,6 +140,36 @@ func (r *reader) file(f file) {
 	}
 	r.content.Results = append(r.content.Results, found.Results...)
 	r.content.Sources = append(r.content.Sources, found.Source)
+}
+
+// signsSize is how much of a text is looked at for signs of a manifest, in bytes: the longest that precede one are licences and
+// comments of some pages.
+const signsSize = 64 << 10
+
+// manifests reads the manifests in a text. It returns the text to be read for other things, what it holds, and whether it is
+// a manifest and nothing else.
+func (r *reader) manifests(f file) (body io.Reader, held []string, whole bool) {
+	in := bufio.NewReaderSize(f.body, signsSize)
+	head, _ := in.Peek(signsSize) // an error comes again when the text is read
+	if !manifest.Likely(head) {
+		return in, nil, false
+	}
+	text, err := io.ReadAll(io.LimitReader(in, manifest.Largest+1))
+	rest := io.MultiReader(bytes.NewReader(text), in)
+	if err != nil || len(text) > manifest.Largest {
+		return rest, nil, false
+	}
+	found, ok := manifest.Find(f.name, text)
+	if !ok {
+		return rest, nil, false
+	}
+	r.content.Manifests = append(r.content.Manifests, found.File)
+	held = []string{"manifest"}
+	found.Whole = found.Whole && !bytes.Contains(text, []byte("resource.k8s.io/")) // claims have a reader of their own
+	if found.Whole {
+		r.content.Sources = append(r.content.Sources, fabric.Source{File: f.name, Holds: held, Lines: bytes.Count(text, []byte("\n"))})
+	}
+	return rest, held, found.Whole
 }
 
 // named is the name of a file of a folder or an archive before the reason; a path that was named itself needs none.

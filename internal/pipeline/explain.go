@@ -55,6 +55,9 @@ func Explain(ctx context.Context, read *intake.Content, in diagnose.Input, at ti
 	withOwnFixes(x, failures)
 	x.Results = append(x.Results, read.Unknown()...)
 	x.Results = append(append(x.Results, unreadIn(read.Facts)...), uncabled...)
+	if known, ok := in.Machines.(knownMachines); ok {
+		x.Results = append(x.Results, explainManifests(known.cat, in.Hardware.Machine, read.Manifests)...)
+	}
 	x.Sources = read.Sources
 	return x, nil
 }
