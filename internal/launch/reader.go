@@ -101,6 +101,9 @@ func (r *Reader) piece(at time.Time, text string) {
 		return
 	}
 	t := untag(text)
+	if isException(t.body) {
+		r.now.open = opened{}
+	}
 	when := r.moment(at, t.at)
 	r.now.last, r.now.lastText = when, text
 	if r.bar(at, text, when) {
@@ -213,8 +216,13 @@ func (r *Reader) mark(p *process, f *form, when moment, text, body string) {
 		l.progress = when
 		r.versionOf(body)
 	case ends:
-		p.enter(stage, when)
+		if stage >= p.stage { // SGLang may commit the weights after the graphs
+			p.enter(stage, when)
+		}
 		s := &p.spans[stage]
+		if !s.begin.is() {
+			s.begin = when
+		}
 		if !s.end.is() {
 			s.end = when
 		}
@@ -235,7 +243,10 @@ func (r *Reader) mark(p *process, f *form, when moment, text, body string) {
 	case facts:
 		p.atLeast(stage, when)
 	case beat:
+		p.atLeast(stage, when)
 		r.beat(f.text, text)
+	case opens:
+		l.open = opened{line: r.lines, rank: p.name, when: when, text: shown(body)}
 	case frame:
 		r.traceback(stage)
 	case aside:

@@ -92,6 +92,7 @@ type life struct {
 	done                   int // of the bar
 	total                  int
 	barSecs                float64
+	open                   opened // a traceback whose exception did not come
 	exit                   string
 	exitCode               int
 	lastText               string

@@ -145,3 +145,20 @@ func FuzzRead(f *testing.F) {
 		}
 	})
 }
+
+// TestPythonNumbers: json.dumps of Python writes Infinity and NaN, which JSON does not have. In a text they are words.
+func TestPythonNumbers(t *testing.T) {
+	text := strings.Replace(sample(t, "sglang.jsonl"), `"max_concurrency": 8`, `"tag": "Infinity and \"NaN", "max_concurrency": null`, 1)
+	if got := one(t, "x.jsonl", text); !got.AllAtOnce || got.Load() != "all at once" || len(got.Unread) > 0 {
+		t.Errorf("load %s, unread %v", got.Load(), got.Unread)
+	}
+	for _, word := range []string{"NaN", "-Infinity", "Infinity"} {
+		text := strings.Replace(sample(t, "sglang.jsonl"), `"duration": 40.25`, `"duration": `+word, 1)
+		if got := one(t, "x.jsonl", text); got.DurationS != nil || len(got.Unread) != 1 {
+			t.Errorf("%s: duration %v, unread %v", word, got.DurationS, got.Unread)
+		}
+	}
+	if _, unread := Read("x.jsonl", []byte(`{"request_rate": Infinit`)); len(unread) != 1 {
+		t.Errorf("%v", unread)
+	}
+}
