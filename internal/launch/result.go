@@ -50,6 +50,7 @@ func (g *group) launch(now time.Time) fabric.Launch {
 		out.Missing = nil
 	}
 	out.Remarks = append(g.remarks(lives), overlong(out.Numbers)...)
+	out.Remarks = append(out.Remarks, g.unplanned(&out)...)
 	all := append(g.failures(0), g.cut(lives, now, out.Engine)...)
 	dead := g.ended(lives)
 	ready, by := g.ready(lives)
