@@ -54,6 +54,19 @@ func TestNewestVLLM(t *testing.T) {
 	}
 }
 
+// TestLogo: vLLM prints its version in a logo, in colors on a terminal, or in words.
+func TestLogo(t *testing.T) {
+	for _, line := range []string{
+		"(APIServer pid=1) INFO 11-02 09:00:00 [startup.py:42]  ▄▄ ▄█ █     █     █ ▀▄▀ █  version 0.33.0",
+		"(APIServer pid=1) INFO 11-02 09:00:00 [startup.py:42]  \x1b[93m▄▄\x1b[0m \x1b[94m▄█\x1b[0m \x1b[1m█     █     █ ▀▄▀ █\x1b[0m  version \x1b[1m0.33.0\x1b[0m",
+		"(APIServer pid=1) INFO 11-02 09:00:00 [startup.py:42] vLLM server version 0.33.0, serving model org/m", "INFO 11-02 09:00:00 [api_server.py:1880] vLLM API server version 0.33.0",
+	} {
+		if l := result(t, []string{line, "(APIServer pid=1) INFO 11-02 09:00:00 [startup.py:55] non-default args: {'tensor_parallel_size': 8}"}); l.Version != "0.33.0" || l.Stage != fabric.StageStart || l.Pods[0].Starts != 1 {
+			t.Errorf("%s: %q %s", line, l.Version, l.Stage)
+		}
+	}
+}
+
 // TestExitCodes: SGLang explains -9 beside every code, and an engine that ends its own processes is not killed from outside.
 func TestExitCodes(t *testing.T) {
 	const explains = " If exit code is -9 (SIGKILL), a common cause is the OS OOM killer. Run `dmesg -T | grep -i oom` to check."
@@ -177,6 +190,22 @@ func TestConsequences(t *testing.T) {
 		}
 		if l := result(t, append(lines[:2:2], lines[3:]...)); l.Cause == nil || !strings.HasPrefix(l.Cause.Kind, "rank-late") && l.Cause.Kind != "store-timeout" {
 			t.Errorf("%s, alone: %+v", gaveUp, l.Cause)
+		}
+	}
+}
+
+// TestMixedYears: vLLM prints no year and SGLang does, and older SGLang prints lines of both.
+func TestMixedYears(t *testing.T) {
+	lines := []string{"INFO 02-10 11:18:47 __init__.py:190] Automatically detected platform cuda.", "[2025-02-10 11:18:51] INFO: something else", "[2025-02-10 11:18:59 TP0] Init torch distributed begin."}
+	for n := 1; n <= len(lines); n++ {
+		l := result(t, lines[:n])
+		if l.Outcome != fabric.LaunchOpen || l.Stall.Seconds > 12 {
+			t.Errorf("%d lines: %s %+v", n, l.Outcome, l.Stall)
+		}
+	}
+	for _, s := range result(t, lines).Stages {
+		if s.Stage == fabric.StageStart && (s.Begin != "2025-02-10 11:18:47" || s.Seconds != 12) {
+			t.Errorf("%+v", s)
 		}
 	}
 }

@@ -22,7 +22,7 @@ func failureForms() []form {
 	for _, part := range [][]form{
 		// memory of the GPU
 		list("gpu-memory", 2, "", "CUDA out of memory", "HIP out of memory", "NPU out of memory", "XPU out of memory", "torch.OutOfMemoryError", "torch.cuda.OutOfMemoryError",
-			"Cuda failure 'out of memory'", "Cuda failure 2 'out of memory'", "CUDA error: out of memory", "CUDA driver error: out of memory", "CUBLAS_STATUS_ALLOC_FAILED", "cudaErrorMemoryAllocation"),
+			"Cuda failure 'out of memory'", "HIP failure: 'out of memory'", "HIP failure 'out of memory'", "HIP error: out of memory", "Cuda failure 2 'out of memory'", "CUDA error: out of memory", "CUDA driver error: out of memory", "CUBLAS_STATUS_ALLOC_FAILED", "cudaErrorMemoryAllocation"),
 		list("gpu-memory", 3, kv, "Not enough memory. Please try", "Loaded weights leave no GPU memory for the KV cache", "No available memory for the cache blocks", "Not enough GPU memory for the KV cache",
 			"Not enough GPU memory for hybrid", "state cache is too small to serve", "SWA pool cap (* leaves no room"),
 		list("gpu-memory", 3, weights, "Failed to load model - not enough GPU memory"),

@@ -8,6 +8,9 @@ import "railwright.dev/railwright/internal/fabric"
 func vllmForms() []form {
 	forms := []form{
 		{text: "vLLM API server version", does: restart, stage: fabric.StageStart},
+		{text: "vLLM server version ", does: restart, stage: fabric.StageStart}, // where its logo is turned off, as of 0.20
+		{text: "█  version ", does: inside, stage: fabric.StageStart},           // the logo
+		{text: "args: Namespace(", does: inside, stage: fabric.StageStart, gets: []field{{key: "tensor_parallel_size=", what: "tp"}, {key: "pipeline_parallel_size=", what: "pp"}}},
 		{text: "non-default args:", does: restart, stage: fabric.StageStart, gets: []field{
 			{key: "'tensor_parallel_size': ", what: "tp"}, {key: "'pipeline_parallel_size': ", what: "pp"}, {key: "'data_parallel_size': ", what: "dp"},
 			{key: "'nnodes': ", what: "nodes"}, {key: "'node_rank': ", what: "node_rank"}, {key: "'port': ", what: "port"},
@@ -67,6 +70,7 @@ func vllmForms() []form {
 		}},
 		{text: "on startup is less than desired", does: facts, gets: []field{{key: "Free memory on device cuda:", what: "device"}, {key: " GiB) on startup", what: "memory", unit: gib, last: true}}},
 		{text: "Waiting for * local, * remote core engine proc(s)", does: beat},
+		{text: "Waiting for * core engine proc(s) to start", does: beat},
 		{text: "Waiting for creating a placement group", does: beat, stage: fabric.StageInit},
 		{text: "No available shared memory broadcast block found", does: beat},
 		{text: "No available block found in * second", does: beat},

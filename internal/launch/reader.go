@@ -166,6 +166,9 @@ func (r *Reader) moment(at, printed time.Time) moment {
 		if printed.Year() == 0 && r.clock.Year() > 1 {
 			printed = printed.AddDate(r.clock.Year(), 0, 0)
 		}
+		if r.clock.Year() == 0 && printed.Year() > 1 {
+			r.now.dated(printed.Year())
+		}
 		r.clock = printed
 	case r.clock.IsZero():
 		return moment{*r.seq, at}
@@ -386,7 +389,7 @@ func (r *Reader) named(form, text string) {
 }
 
 func (r *Reader) versionOf(body string) {
-	for _, key := range []string{"API server version ", "LLM engine (v"} {
+	for _, key := range []string{"API server version ", "vLLM server version ", "█  version ", "LLM engine (v"} {
 		if v := strings.TrimRight(word(body, key), ",)"); v != "" {
 			r.version = v
 		}
