@@ -162,3 +162,13 @@ func TestPythonNumbers(t *testing.T) {
 		t.Errorf("%v", unread)
 	}
 }
+
+// TestPerfAnalyzer: GenAI-Perf prints the program that it runs, with the load. A range of loads is none.
+func TestPerfAnalyzer(t *testing.T) {
+	for flag, load := range map[string]string{"--concurrency-range 4": "4", "--request-rate-range 2.5": "2.5/s", "--concurrency-range 1:8:2": "?", "": "?"} {
+		line := "2024-10-14 22:43 [INFO] genai_perf.wrapper:163 - Running Perf Analyzer : 'perf_analyzer -m org/m --async -i http " + flag + " --endpoint v1/chat/completions --service-kind openai'\n"
+		if got := one(t, "x.txt", line+sample(t, "genai_ns.txt")); got.Load() != load || got.Model != "org/m" {
+			t.Errorf("%q: load %s, model %q", flag, got.Load(), got.Model)
+		}
+	}
+}
