@@ -75,6 +75,11 @@ const (
 // fail keeps a line that may be a cause, unless its program says that it is none.
 func (r *Reader) fail(f *form, when moment, t tagged, p *process) {
 	l := r.now
+	if f.does == effect || f.kind == "killed" || f.kind == "crash" {
+		if f = ended(f, t.body); f == nil {
+			return
+		}
+	}
 	switch {
 	case t.level == quiet && f.does != hint:
 		return
@@ -85,11 +90,6 @@ func (r *Reader) fail(f *form, when moment, t tagged, p *process) {
 	}
 	if f.text == "Killed" && (l.severe || !killedLine(t.body)) { // an engine that gives up kills its own processes
 		return
-	}
-	if f.kind == "killed" {
-		if f = whoKilled(f, t.body); f == nil {
-			return
-		}
 	}
 	if f.kind == "warm-up" { // SGLang then ends its own processes
 		l.severe = true
@@ -204,16 +204,34 @@ func (r *Reader) stageFor(f *form, p *process) int {
 	return p.stage
 }
 
-// whoKilled tells a process that was killed from one that ended otherwise, and from an engine that says that it ends its own
-// processes (nil). SGLang explains -9 with every exit code of a scheduler (entrypoints/engine.py, _scheduler_died_error).
-func whoKilled(f *form, body string) *form {
+// ended says of a process that ended what its exit code tells: a signal that it got names the kind. SGLang explains -9 beside every
+// code of a scheduler (entrypoints/engine.py, _scheduler_died_error); of an engine that ends its own processes it returns nil.
+func ended(f *form, body string) *form {
 	if strings.Contains(body, "ending SIGKILL") { // vLLM: v1/executor/multiproc_executor.py; SGLang: entrypoints/engine.py
 		return nil
 	}
-	if code, told := exitCodeOf(body); told && code != -9 && code != 137 {
+	code, told := exitCodeOf(body)
+	switch kind := kindOfSignal(code); {
+	case told && kind != "":
+		return &form{text: f.text, does: root, kind: kind, weight: 2}
+	case told && f.does == root:
 		return &form{text: f.text, does: effect, kind: "effect", weight: 1}
 	}
 	return f
+}
+
+// kindOfSignal is what the signal of an exit code means: -N of Python's processes, 128+N of a shell. "" for others, such as those
+// with which processes are asked to end.
+func kindOfSignal(code int) string {
+	switch code {
+	case -9, 137: // SIGKILL
+		return "killed"
+	case -11, 139, -6, 134, -4, 132, -8, 136: // SIGSEGV, SIGABRT, SIGILL, SIGFPE
+		return "crash"
+	case -7, 135: // SIGBUS
+		return "bus-error"
+	}
+	return ""
 }
 
 // exitCodeOf reads the first exit code that a line tells: "(exit code: -3)", "exitcode=-9", "exited with code 137".

@@ -81,10 +81,27 @@ func TestExitCodes(t *testing.T) {
 		{[]string{"(EngineCore pid=7) ERROR 11-02 09:00:50 [multiproc_executor.py:380] Worker proc VllmWorker-1 died unexpectedly (exit code: 1), shutting down executor."}, "unknown"},
 		{[]string{"(Worker_TP0 pid=8) ERROR 11-02 09:00:50 [x.py:1] KeyError: 'layers.3'",
 			"(EngineCore pid=7) WARNING 11-02 09:00:58 [multiproc_executor.py:602] [shutdown] Executor: workers still running after SIGTERM; sending SIGKILL count=2"}, "exception"},
+		{[]string{"[2026-11-02 08:01:07] Subprocess scheduler_3 (pid=22856) crashed with exit code -6."}, "crash"},
+		{[]string{"RuntimeError: Rank 0 scheduler died during initialization (exit code: -7)." + explains}, "bus-error"},
+		{[]string{"[2026-11-02 08:01:07] SIGQUIT received. signum=None, frame=None. It usually means one child failed."}, "unknown"},
 	} {
 		if l := result(t, append(newest()[:7], c.lines...)); l.Cause == nil || l.Cause.Kind != c.kind {
 			t.Errorf("%s: %+v", c.lines[len(c.lines)-1], l.Cause)
 		}
+	}
+}
+
+// TestOtherExits: programs of a start script end too, and a server that was up may be ended by its child.
+func TestOtherExits(t *testing.T) {
+	for _, line := range []string{"setup.sh: pip list: exit code 0", "check finished with exit code 1", "exitcode: 0"} {
+		if l := result(t, append([]string{line}, newest()...)); l.Cause != nil || len(l.Failures) > 0 {
+			t.Errorf("%s: %+v", line, l.Failures)
+		}
+	}
+	l := result(t, append(newest(), "[2026-11-02 08:01:20] The server is fired up and ready to roll!", "[2026-11-02 08:09:07] Subprocess scheduler_3 (pid=22856) crashed with exit code -6.",
+		"[2026-11-02 08:09:07] SIGQUIT received. signum=None, frame=None. It usually means one child failed."))
+	if l.Status != fabric.Fail || l.Cause.Kind != "crash" {
+		t.Errorf("%s %+v", l.Status, l.Cause)
 	}
 }
 

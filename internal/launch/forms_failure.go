@@ -36,7 +36,7 @@ func failureForms() []form {
 		list("weights-gated", 3, start, "GatedRepoError", "You are trying to access a gated repo", "Access to model * is restricted", "401 Client Error", "403 Client Error", "Client error '401", "Client error '403",
 			"Invalid user token", "Invalid username or password", "is gated. You must"),
 		list("weights-missing", 3, start, "RepositoryNotFoundError", "Repository Not Found for url", "is not a local folder and is not a valid model identifier", "Cannot find any model weights with",
-			"Incorrect path_or_model_id", "Invalid repository ID or local directory specified", "Repo id must be in the form", "does not appear to have a file named", "LocalEntryNotFoundError",
+			"Incorrect path_or_model_id", "Invalid repository ID or local directory specified", "Repo id must be in the form", "HFValidationError", "does not appear to have a file named", "LocalEntryNotFoundError",
 			"EntryNotFoundError", "RevisionNotFoundError", "No safetensors weights found", "Can't load the configuration of", "Cannot find the config file", "No such file or directory: '*safetensors"),
 		list("weights-download", 2, start, "couldn't connect to 'https://huggingface.co'", "OfflineModeIsEnabled", "Cannot reach https://huggingface.co", "outgoing traffic has been disabled",
 			"HTTPSConnectionPool(host=", "429 Client Error", "Error while downloading from", "MaxRetryError"),
@@ -111,7 +111,7 @@ func waitForms() []form {
 	var all []form
 	for _, part := range [][]form{
 		list("rank-late", fabric.StageWeights, "could finish the model loading, but there are other ranks that didn't"),
-		list("store-timeout", fabric.StageInit, "The client socket has timed out after", "waitForInput: socket * timed out after", "waitForInput: poll for socket", "waiting for clients. * clients joined", "wait timeout after * keys", "Timed out after * seconds waiting for clients", "DistStoreError", "Socket Timeout",
+		list("store-timeout", fabric.StageInit, "The client socket has timed out after", "waitForInput: socket * timed out after", "waitForInput: poll for socket", "waiting for clients. * clients joined", "in store based barrier", "wait timeout after * keys", "Timed out after * seconds waiting for clients", "DistStoreError", "Socket Timeout",
 			"DistNetworkError: The client socket", "Timeout waiting for worker ports from node 0", "TCP client failed to connect/validate to host", "failed to connect to * after * retries", "store->get", "wait for clients"),
 		list("nccl-timeout", "", "Watchdog caught collective operation timeout", "Some NCCL operations have failed or timed out", "Collective operation timeout", "ran for * milliseconds before timing out"),
 		list("engine-timeout", "", "Timed out waiting for engine", "did not become ready within", "Did not receive response from front-end process within", "Timed out waiting for engines to send initial message", "engine core processes did not start", "RPC call to * timed out", "Watchdog timeout (", "watchdog timeout (", "sample_tokens timed out", "execute_model timed out"),
@@ -129,14 +129,14 @@ func effectForms() []form {
 	var all []form
 	for _, t := range []string{
 		"Received sigquit from a child", "Scheduler hit an exception", "TpModelWorkerClient hit an exception", "Engine core initialization failed", "EngineCore failed to start", "EngineCore encountered a fatal error",
-		"EngineCore encountered an issue", "WorkerProc failed to start", "WorkerProc failed.", "RayWorkerProc failed", "scheduler died during initialization", "subprocess exited with code", "WorkerProc hit an exception", "WorkerProc was terminated", "WorkerProc initialization failed", "EngineDeadError", "Engine process failed to start",
+		"EngineCore encountered an issue", "WorkerProc failed to start", "WorkerProc failed.", "RayWorkerProc failed", "scheduler died during initialization", "subprocess exited with code", "crashed with exit code", "SIGQUIT received. signum", "WorkerProc hit an exception", "WorkerProc was terminated", "WorkerProc initialization failed", "EngineDeadError", "Engine process failed to start",
 		"ActorHandleNotFoundError", "ActorDiedError", "RayActorError", "died unexpectedly", "Failed core proc(s)", "Scheduler or DataParallelController", "is dead. Please check if there are relevant logs",
 		"RayTaskError", "ChildFailedError", "DetokenizerManager hit an exception", "Application startup failed", "died with exit code", "Error executing method", "Engine loop has died", "AsyncEngineDeadError",
 	} {
 		all = append(all, form{text: t, does: effect, kind: "effect", weight: 1})
 	}
 	for _, t := range []string{
-		"EOFError", "process group has NOT been destroyed", "Process EngineCore", "resource_tracker: There appear to be", "CUDA kernel errors might be asynchronously reported", "Exception in worker", "SystemExit",
+		"xit code", "xitcode", "exited with code", "EOFError", "process group has NOT been destroyed", "Process EngineCore", "resource_tracker: There appear to be", "CUDA kernel errors might be asynchronously reported", "Exception in worker", "SystemExit",
 		"KeyboardInterrupt", "Shutting down FastAPI", "Process ForkProcess", "Process SpawnProcess", "BrokenPipeError", "Exception raised from", "CancelledError",
 	} {
 		all = append(all, form{text: t, does: effect, kind: "effect"})

@@ -87,6 +87,7 @@ func commonForms() []form {
 		{text: "Uvicorn running on", does: isReady, stage: fabric.StageReady},
 		{text: "Application startup complete", does: isReady, stage: fabric.StageReady},
 		{text: "\"POST /v1/* 200", does: isServed, stage: fabric.StageServing},
+		{text: "POST /v1/* HTTP/1.1\" 200", does: isServed, stage: fabric.StageServing},
 		{text: "\"POST /generate* 200", does: isServed, stage: fabric.StageServing},
 		{text: "Loading safetensors", does: begins, stage: fabric.StageWeights},
 		{text: "Loading pt checkpoint", does: begins, stage: fabric.StageWeights},
