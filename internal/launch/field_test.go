@@ -105,6 +105,15 @@ func TestOtherExits(t *testing.T) {
 	}
 }
 
+// TestOtherServer: uvicorn serves many programs, and says the same of each.
+func TestOtherServer(t *testing.T) {
+	for text, want := range map[string]int{"INFO:     Started server process [1]": 1, "INFO 11-02 09:00:00 [api_server.py:1977] vLLM API server version 0.14.0": 0} {
+		if l := result(t, []string{text, "INFO:     Application startup complete."}); l.Status != fabric.Pass || len(l.Remarks) != want {
+			t.Errorf("%s: %s %+v", text, l.Status, l.Remarks)
+		}
+	}
+}
+
 // TestMemoryApart: the same error at the weights, the cache and the graphs.
 func TestMemoryApart(t *testing.T) {
 	const full = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 79.11 GiB of which 1.00 GiB is free."

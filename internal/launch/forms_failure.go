@@ -129,7 +129,7 @@ func effectForms() []form {
 	var all []form
 	for _, t := range []string{
 		"Received sigquit from a child", "Scheduler hit an exception", "TpModelWorkerClient hit an exception", "Engine core initialization failed", "EngineCore failed to start", "EngineCore encountered a fatal error",
-		"EngineCore encountered an issue", "WorkerProc failed to start", "WorkerProc failed.", "RayWorkerProc failed", "scheduler died during initialization", "subprocess exited with code", "crashed with exit code", "SIGQUIT received. signum", "WorkerProc hit an exception", "WorkerProc was terminated", "WorkerProc initialization failed", "EngineDeadError", "Engine process failed to start",
+		"EngineCore encountered an issue", "WorkerProc failed to start", "WorkerProc failed.", "RayWorkerProc failed", "scheduler died during initialization", "subprocess exited with code", "crashed with exit code", "while processing method start_worker_execution_loop", "SIGQUIT received. signum", "WorkerProc hit an exception", "WorkerProc was terminated", "WorkerProc initialization failed", "EngineDeadError", "Engine process failed to start",
 		"ActorHandleNotFoundError", "ActorDiedError", "RayActorError", "died unexpectedly", "Failed core proc(s)", "Scheduler or DataParallelController", "is dead. Please check if there are relevant logs",
 		"RayTaskError", "ChildFailedError", "DetokenizerManager hit an exception", "Application startup failed", "died with exit code", "Error executing method", "Engine loop has died", "AsyncEngineDeadError",
 	} {
@@ -165,6 +165,7 @@ func hintForms() []form {
 		list("leader-address", fabric.StageInit, "network addresses of * cannot be retrieved", "LEADER_IP= ", "LWS_LEADER_ADDRESS is not set"),
 		list("nvlink-workspace", "", "Failed to initialize FlashInfer All Reduce workspace"),
 		list("weights-missing", fabric.StageWeights, "Failed to get file list for"),
+		list("gpu-memory", "", "CUDA_ERROR_OUT_OF_MEMORY"), // of the driver: allocators may try again with less
 		list("weights-lock", fabric.StageWeights, "till waiting to acquire lock on"),
 		list("image-pull", fabric.StageStart, "is waiting to start: trying and failing to pull image", "Back-off pulling image", "Failed to pull image"),
 		list("peer-access", "", "peer access is not supported between these two devices"),

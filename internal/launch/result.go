@@ -51,6 +51,9 @@ func (g *group) launch(now time.Time) fabric.Launch {
 	}
 	out.Remarks = append(g.remarks(lives), overlong(out.Numbers)...)
 	out.Remarks = append(out.Remarks, g.unplanned(&out)...)
+	if ready, _ := g.ready(lives); ready.is() && out.Engine == "" {
+		out.Remarks = append(out.Remarks, fabric.LaunchRemark{Kind: "engine-unknown", Text: "no line is of SGLang or vLLM: this is the server of another program, or the head of the log is missing"})
+	}
 	all := append(g.failures(0), g.cut(lives, now, out.Engine)...)
 	dead := g.ended(lives)
 	ready, by := g.ready(lives)
