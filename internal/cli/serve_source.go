@@ -157,6 +157,9 @@ const (
 	resultEvery = time.Second
 )
 
+// afterDeath is how long logs are read on after a launch died: the first failure may be in the log of a pod that comes later.
+const afterDeath = 5 * time.Second
+
 // followLaunch reads logs as they grow until every launch is settled.
 func (a *app) followLaunch(ctx context.Context, w *launch.Watch, o serveWatchOptions) (*fabric.Launches, error) {
 	all, err := a.launchSources(o.paths)
@@ -177,6 +180,7 @@ func (a *app) followLaunch(ctx context.Context, w *launch.Watch, o serveWatchOpt
 	told := map[string]string{}
 	judge := time.NewTicker(resultEvery)
 	defer judge.Stop()
+	var died time.Time // when a launch was first seen dead
 	for open := len(all); ; {
 		select {
 		case l := <-lines:
@@ -198,7 +202,14 @@ func (a *app) followLaunch(ctx context.Context, w *launch.Watch, o serveWatchOpt
 		case <-judge.C:
 			settled, result := w.Settled(now())
 			a.tellStages(told, result)
-			if settled {
+			switch {
+			case !settled:
+				died = time.Time{}
+			case result.Status() != fabric.Fail:
+				return result, nil
+			case died.IsZero():
+				died = now()
+			case now().Sub(died) >= afterDeath:
 				return result, nil
 			}
 		case <-ctx.Done():

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -22,16 +23,18 @@ type serveWatchOptions struct {
 	follow  bool
 	timeout time.Duration
 	silent  time.Duration
+	file    string      // cluster file, whose plan says what is expected; "": none
 	size    sizeOptions // model and machine to compute the figures for; without a model none are
 }
 
 func (a *app) serveWatchCommand(run func(context.Context, serveWatchOptions) error) *cobra.Command {
 	var o serveWatchOptions
 	c := &cobra.Command{
-		Use:   "watch FILE...|- [--follow] [--model MODEL --machine ID]",
+		Use:   "watch FILE...|- [--follow] [-f FILE | --model MODEL --machine ID]",
 		Short: "How far the launch of a model is, by the logs of its pods, and what failed first",
 		Long: "Read what SGLang or vLLM print while pods start to serve a model: which stage each rank is in (init, weights, compilation,\n" +
-			"KV cache, graphs, ready), the figures of each stage, beside those that size computes for a model (--model, --machine),\n" +
+			"KV cache, graphs, ready), the figures of each stage, beside those of the plan (-f: a cluster file that serves a model, whose\n" +
+			"storage and times bound the stages too) or those that size computes for a model (--model, --machine),\n" +
 			"and where the launch died, the first failure of all pods: not the last traceback, and not the rank that only waited.\n\n" +
 			"A FILE is the log of one pod, named after it, or of several with the prefixes of kubectl logs --prefix, stern or docker\n" +
 			"compose; a folder is its files; - is standard input. Pods NAME-G and NAME-G-1, NAME-G-2 of a LeaderWorkerSet are one\n" +
@@ -75,6 +78,10 @@ func (o *serveWatchOptions) flags(c *cobra.Command) {
 	f.Var((*tokenCount)(&r.Context), "context", "with --model: tokens of one request; default: as the logs say")
 	f.StringVar(&r.KVDType, "kv-dtype", "", "with --model: type of the KV cache; default: the checkpoint's own")
 	f.Float64Var(&r.MemFraction, "mem-fraction", 0, "with --model: share of the memory that the engine may use; default: as the logs say")
+	fileFlag(c, &o.file)
+	for _, other := range []string{"model", "machine", "gpu", "gpus-per-node", "nodes", "tp", "pp", "ep", "dp", "engine", "engine-version", "context", "kv-dtype", "mem-fraction"} {
+		c.MarkFlagsMutuallyExclusive("file", other)
+	}
 	c.MarkFlagsMutuallyExclusive("machine", "gpu")
 	c.MarkFlagsMutuallyExclusive("follow", "silent")
 }
@@ -83,9 +90,12 @@ func (a *app) serveWatch(ctx context.Context, o serveWatchOptions) error {
 	if o.timeout > 0 && !o.follow {
 		return errors.New("flag --timeout: use it with --follow")
 	}
-	w := launch.New(nil)
+	expect, err := a.plannedLaunch(o)
+	if err != nil {
+		return err
+	}
+	w := launch.New(expect)
 	var result *fabric.Launches
-	var err error
 	if o.follow {
 		result, err = a.followLaunch(ctx, w, o)
 	} else {
@@ -113,6 +123,28 @@ func (a *app) serveWatch(ctx context.Context, o serveWatchOptions) error {
 		return err
 	}
 	return exitOf(result.Status())
+}
+
+// plannedLaunch is what the plan of a cluster file says of the launch; nil without a file.
+func (a *app) plannedLaunch(o serveWatchOptions) (*launch.Expectation, error) {
+	if o.file == "" {
+		return nil, nil
+	}
+	if o.file == "-" && slices.Contains(o.paths, "-") {
+		return nil, errors.New("standard input: it is either the cluster file or a log")
+	}
+	in, err := a.readCluster(o.file)
+	if err != nil {
+		return nil, err
+	}
+	s := in.plan.Serving
+	switch {
+	case s == nil:
+		return nil, fmt.Errorf("%s: its plan serves no model: set serving.model, on a platform or launcher that serves one (railwright plan)", fabric.Quote(o.file))
+	case s.Refused != "":
+		return nil, fmt.Errorf("%s: %s is not served: %s", fabric.Quote(o.file), s.Model, s.Refused)
+	}
+	return launch.Planned(s), nil
 }
 
 // silence is the time at which saved logs are judged: unknown unless the flag says how long they have been silent.

@@ -141,9 +141,13 @@ func sharper(roots []found, f found) *found {
 	return &best
 }
 
-// explained takes a hint that says why a failure came which says little itself.
+// explained takes a hint that says why a failure came which says little itself. What comes long after it, as when an engine
+// ends its processes, explains nothing.
 func explained(hints []found, f found) *found {
 	for _, h := range hints {
+		if f.before(h) && !h.near(f) && (h.pod == f.pod || h.gap(f) > later) {
+			continue
+		}
 		if h.form.weight > f.form.weight || f.form.does == waits && h.pod == f.pod {
 			return &h
 		}
@@ -157,9 +161,13 @@ func (f found) survived(engine string) bool {
 	if r := l.readyAt(engine); r.is() && r.seq > f.when.seq {
 		return true
 	}
+	from := f.stage
+	if f.form.does == hint { // its stage is what it explains
+		from = max(from, ordinal(f.form.stage))
+	}
 	for name, p := range l.processes {
 		if name == f.rank {
-			for s := f.stage + 1; s < stages; s++ {
+			for s := from + 1; s < stages; s++ {
 				if p.spans[s].begin.seq > f.when.seq {
 					return true
 				}

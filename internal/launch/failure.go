@@ -1,7 +1,9 @@
 package launch
 
 import (
+	"strconv"
 	"strings"
+	"time"
 
 	"railwright.dev/railwright/internal/fabric"
 )
@@ -73,6 +75,11 @@ const (
 // fail keeps a line that may be a cause, unless its program says that it is none.
 func (r *Reader) fail(f *form, when moment, t tagged, p *process) {
 	l := r.now
+	if f.does == effect || f.kind == "killed" || f.kind == "crash" {
+		if f = ended(f, t.body); f == nil {
+			return
+		}
+	}
 	switch {
 	case t.level == quiet && f.does != hint:
 		return
@@ -83,6 +90,9 @@ func (r *Reader) fail(f *form, when moment, t tagged, p *process) {
 	}
 	if f.text == "Killed" && (l.severe || !killedLine(t.body)) { // an engine that gives up kills its own processes
 		return
+	}
+	if f.kind == "warm-up" { // SGLang then ends its own processes
+		l.severe = true
 	}
 	if f.kind == "shared-memory" || f.kind == "disk-full" {
 		f = whichFull(f, t.body)
@@ -106,6 +116,30 @@ func (r *Reader) fail(f *form, when moment, t tagged, p *process) {
 	}
 	l.kept[key]++
 	l.failures = append(l.failures, failure{form: f, when: when, rank: p.name, line: r.lines, text: shown(t.body), stage: r.stageFor(f, p)})
+}
+
+// opened is the last line of a traceback so far.
+type opened struct {
+	line int // 0: none is open
+	rank string
+	when moment
+	text string
+}
+
+// cut is the failure of a log that ends inside a traceback: its process failed, and of what is missing. While the log is
+// followed the rest may still come.
+func (r *Reader) cut(now time.Time, engine string) (f failure, is bool) {
+	const behind = 3 // code and a line of ^^^ stand under a frame
+	const rest = 10 * time.Second
+	l := r.now
+	switch {
+	case l.open.line == 0, r.lines-l.open.line > behind, l.readyAt(engine).is():
+		return f, false
+	case !now.IsZero() && now.Sub(l.lastCame) < rest:
+		return f, false
+	}
+	form := &form{text: "Traceback", does: effect, kind: "effect", weight: 1}
+	return failure{form: form, when: l.open.when, rank: l.open.rank, line: l.open.line, text: l.open.text, stage: r.stageFor(form, l.process(l.open.rank, false))}, true
 }
 
 // isFrame reports whether a line is a frame of a traceback: File "x.py", line 3, in load.
@@ -158,7 +192,7 @@ func (r *Reader) stageFor(f *form, p *process) int {
 	}
 	ended := p.spans[p.stage].end.is()
 	switch fabric.LaunchStages()[p.stage] {
-	case fabric.StageWeights:
+	case fabric.StageWeights, fabric.StageCompile:
 		if ended {
 			return ordinal(fabric.StageKV)
 		}
@@ -168,6 +202,56 @@ func (r *Reader) stageFor(f *form, p *process) int {
 		}
 	}
 	return p.stage
+}
+
+// ended says of a process that ended what its exit code tells: a signal that it got names the kind. SGLang explains -9 beside every
+// code of a scheduler (entrypoints/engine.py, _scheduler_died_error); of an engine that ends its own processes it returns nil.
+func ended(f *form, body string) *form {
+	if strings.Contains(body, "ending SIGKILL") { // vLLM: v1/executor/multiproc_executor.py; SGLang: entrypoints/engine.py
+		return nil
+	}
+	code, told := exitCodeOf(body)
+	switch kind := kindOfSignal(code); {
+	case told && kind != "":
+		return &form{text: f.text, does: root, kind: kind, weight: 2}
+	case told && f.does == root:
+		return &form{text: f.text, does: effect, kind: "effect", weight: 1}
+	}
+	return f
+}
+
+// kindOfSignal is what the signal of an exit code means: -N of Python's processes, 128+N of a shell. "" for others, such as those
+// with which processes are asked to end.
+func kindOfSignal(code int) string {
+	switch code {
+	case -9, 137: // SIGKILL
+		return "killed"
+	case -11, 139, -6, 134, -4, 132, -8, 136: // SIGSEGV, SIGABRT, SIGILL, SIGFPE
+		return "crash"
+	case -7, 135: // SIGBUS
+		return "bus-error"
+	}
+	return ""
+}
+
+// exitCodeOf reads the first exit code that a line tells: "(exit code: -3)", "exitcode=-9", "exited with code 137".
+func exitCodeOf(body string) (code int, told bool) {
+	lower := strings.ToLower(body)
+	for _, key := range []string{"exit code", "exitcode", "exited with code"} {
+		_, after, ok := strings.Cut(lower, key)
+		if !ok {
+			continue
+		}
+		after = strings.TrimLeft(after, " :=")
+		end := 0
+		for end < len(after) && end < 6 && (after[end] >= '0' && after[end] <= '9' || end == 0 && after[end] == '-') {
+			end++
+		}
+		if n, err := strconv.Atoi(after[:end]); err == nil {
+			return n, true
+		}
+	}
+	return 0, false
 }
 
 // whichFull tells a full /dev/shm from a full disk.

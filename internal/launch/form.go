@@ -31,6 +31,7 @@ const (
 	hint                 // explains a failure or a stall; alone it is none
 	remark               // not well, and the launch goes on
 	facts                // only figures
+	opens                // a traceback, at whose end stands the exception
 	frame                // a frame of a traceback: what fails next fails in that stage
 	aside                // the next exception is printed and ignored by Python
 )

@@ -22,19 +22,21 @@ func failureForms() []form {
 	for _, part := range [][]form{
 		// memory of the GPU
 		list("gpu-memory", 2, "", "CUDA out of memory", "HIP out of memory", "NPU out of memory", "XPU out of memory", "torch.OutOfMemoryError", "torch.cuda.OutOfMemoryError",
-			"Cuda failure 'out of memory'", "Cuda failure 2 'out of memory'", "CUDA error: out of memory", "CUDA driver error: out of memory", "CUBLAS_STATUS_ALLOC_FAILED", "cudaErrorMemoryAllocation"),
-		list("gpu-memory", 3, kv, "Not enough memory. Please try", "Loaded weights leave no GPU memory for the KV cache", "No available memory for the cache blocks", "Not enough GPU memory for the KV cache"),
+			"Cuda failure 'out of memory'", "HIP failure: 'out of memory'", "HIP failure 'out of memory'", "HIP error: out of memory", "Cuda failure 2 'out of memory'", "CUDA error: out of memory", "CUDA driver error: out of memory", "CUBLAS_STATUS_ALLOC_FAILED", "cudaErrorMemoryAllocation"),
+		list("gpu-memory", 3, kv, "Not enough memory. Please try", "Loaded weights leave no GPU memory for the KV cache", "No available memory for the cache blocks", "Not enough GPU memory for the KV cache",
+			"Not enough GPU memory for hybrid", "state cache is too small to serve", "SWA pool cap (* leaves no room"),
+		list("gpu-memory", 3, weights, "Failed to load model - not enough GPU memory"),
 		list("gpu-memory", 2, fabric.StageGraphs, "CUDA out of memory occurred when warming up sampler"),
-		list("memory-fraction", 3, initial, "on startup is less than desired GPU memory utilization"),
+		list("memory-fraction", 3, initial, "on startup is less than", "Externally held weights on device"),
 		list("gpu-shared", 3, initial, "The memory capacity is unbalanced", "Error in memory profiling. Initial free memory", "Error in memory profiling. Initial used memory"),
 		list("kv-too-small", 3, kv, "is larger than the maximum number of tokens that can be stored in KV cache", "KV cache is needed, which is larger than the available KV cache memory",
-			"larger than the available KV cache memory"),
+			"larger than the available KV cache memory", "SWA pool (* cannot hold even one request"),
 		list("host-memory", 2, "", "DefaultCPUAllocator: can't allocate memory", "[Errno 12] Cannot allocate memory", "std::bad_alloc"),
 		// weights
-		list("weights-gated", 3, start, "GatedRepoError", "You are trying to access a gated repo", "Access to model * is restricted", "401 Client Error", "403 Client Error",
+		list("weights-gated", 3, start, "GatedRepoError", "You are trying to access a gated repo", "Access to model * is restricted", "401 Client Error", "403 Client Error", "Client error '401", "Client error '403",
 			"Invalid user token", "Invalid username or password", "is gated. You must"),
 		list("weights-missing", 3, start, "RepositoryNotFoundError", "Repository Not Found for url", "is not a local folder and is not a valid model identifier", "Cannot find any model weights with",
-			"Incorrect path_or_model_id", "Invalid repository ID or local directory specified", "Repo id must be in the form", "does not appear to have a file named", "LocalEntryNotFoundError",
+			"Incorrect path_or_model_id", "Invalid repository ID or local directory specified", "Repo id must be in the form", "HFValidationError", "does not appear to have a file named", "LocalEntryNotFoundError",
 			"EntryNotFoundError", "RevisionNotFoundError", "No safetensors weights found", "Can't load the configuration of", "Cannot find the config file", "No such file or directory: '*safetensors"),
 		list("weights-download", 2, start, "couldn't connect to 'https://huggingface.co'", "OfflineModeIsEnabled", "Cannot reach https://huggingface.co", "outgoing traffic has been disabled",
 			"HTTPSConnectionPool(host=", "429 Client Error", "Error while downloading from", "MaxRetryError"),
@@ -65,10 +67,12 @@ func failureForms() []form {
 		list("context", 3, start, "is greater than the derived max_model_len", "longer than the derived context", "exceeds the derived context length"),
 		list("argument", 3, start, "error: unrecognized arguments", ": error: argument ", "error: the following arguments are required", "error: ambiguous option", "No such option:", ": error: invalid choice"),
 		// the machine
-		list("disk-full", 3, "", "No space left on device", "Disk quota exceeded", "Not enough free disk space to download"),
-		list("shared-memory", 3, initial, "Error while creating shared memory segment", "/dev/shm*No space left on device", "No space left on device*/dev/shm", "unable to allocate shared memory(shm)", "insufficient shared memory (shm)",
+		list("disk-full", 3, "", "o space left on device", "Disk quota exceeded", "Not enough free disk space to download"),
+		list("shared-memory", 3, initial, "Error while creating shared memory segment", "/dev/shm*o space left on device", "o space left on device*/dev/shm", "unable to allocate shared memory(shm)", "insufficient shared memory (shm)",
 			"unable to mmap * bytes from file </torch_", "Error while attaching to shared memory segment", "unable to resize file </torch_", "Out of space in /dev/shm"),
 		list("bus-error", 3, "", "Bus error (core dumped)", "Fatal Python error: Bus error", "signal: bus error", "SIGBUS"),
+		list("image-pull", 3, start, "Error response from daemon: manifest", "Error response from daemon: pull access denied", "pull access denied for", "manifest unknown"),
+		list("port-in-use", 3, start, "ZMQError: Address already in use"),
 		list("port-in-use", 3, initial, "EADDRINUSE", "ddress already in use", "Port * is already in use", "error while attempting to bind on address", "Port is already in use. dist_init_port"),
 		list("killed", 2, "", "xit code -9", "xit code: -9", "exitcode=-9", "exitcode: -9", "xit code: 137", "xit code 137", "exited with code 137", "OOMKilled", "SIGKILL", "received signal 9", "died from signal 9", "signal: 9 (SIGKILL)",
 			"terminated with -9", "The node was low on resource", "oom-kill", "Out of memory: Killed process"),
@@ -107,7 +111,7 @@ func waitForms() []form {
 	var all []form
 	for _, part := range [][]form{
 		list("rank-late", fabric.StageWeights, "could finish the model loading, but there are other ranks that didn't"),
-		list("store-timeout", fabric.StageInit, "The client socket has timed out after", "waiting for clients. * clients joined", "wait timeout after * keys", "Timed out after * seconds waiting for clients", "DistStoreError", "Socket Timeout",
+		list("store-timeout", fabric.StageInit, "The client socket has timed out after", "waitForInput: socket * timed out after", "waitForInput: poll for socket", "waiting for clients. * clients joined", "in store based barrier", "wait timeout after * keys", "Timed out after * seconds waiting for clients", "DistStoreError", "Socket Timeout",
 			"DistNetworkError: The client socket", "Timeout waiting for worker ports from node 0", "TCP client failed to connect/validate to host", "failed to connect to * after * retries", "store->get", "wait for clients"),
 		list("nccl-timeout", "", "Watchdog caught collective operation timeout", "Some NCCL operations have failed or timed out", "Collective operation timeout", "ran for * milliseconds before timing out"),
 		list("engine-timeout", "", "Timed out waiting for engine", "did not become ready within", "Did not receive response from front-end process within", "Timed out waiting for engines to send initial message", "engine core processes did not start", "RPC call to * timed out", "Watchdog timeout (", "watchdog timeout (", "sample_tokens timed out", "execute_model timed out"),
@@ -125,14 +129,14 @@ func effectForms() []form {
 	var all []form
 	for _, t := range []string{
 		"Received sigquit from a child", "Scheduler hit an exception", "TpModelWorkerClient hit an exception", "Engine core initialization failed", "EngineCore failed to start", "EngineCore encountered a fatal error",
-		"EngineCore encountered an issue", "WorkerProc failed to start", "WorkerProc hit an exception", "WorkerProc was terminated", "WorkerProc initialization failed", "EngineDeadError", "Engine process failed to start",
+		"EngineCore encountered an issue", "WorkerProc failed to start", "WorkerProc failed.", "RayWorkerProc failed", "scheduler died during initialization", "subprocess exited with code", "crashed with exit code", "while processing method start_worker_execution_loop", "SIGQUIT received. signum", "WorkerProc hit an exception", "WorkerProc was terminated", "WorkerProc initialization failed", "EngineDeadError", "Engine process failed to start",
 		"ActorHandleNotFoundError", "ActorDiedError", "RayActorError", "died unexpectedly", "Failed core proc(s)", "Scheduler or DataParallelController", "is dead. Please check if there are relevant logs",
 		"RayTaskError", "ChildFailedError", "DetokenizerManager hit an exception", "Application startup failed", "died with exit code", "Error executing method", "Engine loop has died", "AsyncEngineDeadError",
 	} {
 		all = append(all, form{text: t, does: effect, kind: "effect", weight: 1})
 	}
 	for _, t := range []string{
-		"EOFError", "process group has NOT been destroyed", "Process EngineCore", "resource_tracker: There appear to be", "CUDA kernel errors might be asynchronously reported", "Exception in worker", "SystemExit",
+		"xit code", "xitcode", "exited with code", "EOFError", "process group has NOT been destroyed", "Process EngineCore", "resource_tracker: There appear to be", "CUDA kernel errors might be asynchronously reported", "Exception in worker", "SystemExit",
 		"KeyboardInterrupt", "Shutting down FastAPI", "Process ForkProcess", "Process SpawnProcess", "BrokenPipeError", "Exception raised from", "CancelledError",
 	} {
 		all = append(all, form{text: t, does: effect, kind: "effect"})
@@ -161,6 +165,9 @@ func hintForms() []form {
 		list("leader-address", fabric.StageInit, "network addresses of * cannot be retrieved", "LEADER_IP= ", "LWS_LEADER_ADDRESS is not set"),
 		list("nvlink-workspace", "", "Failed to initialize FlashInfer All Reduce workspace"),
 		list("weights-missing", fabric.StageWeights, "Failed to get file list for"),
+		list("gpu-memory", "", "CUDA_ERROR_OUT_OF_MEMORY"), // of the driver: allocators may try again with less
+		list("weights-lock", fabric.StageWeights, "till waiting to acquire lock on"),
+		list("image-pull", fabric.StageStart, "is waiting to start: trying and failing to pull image", "Back-off pulling image", "Failed to pull image"),
 		list("peer-access", "", "peer access is not supported between these two devices"),
 	} {
 		all = append(all, part...)
@@ -172,11 +179,11 @@ func hintForms() []form {
 func frameForms() []form {
 	var all []form
 	for stage, functions := range map[fabric.LaunchStage][]string{
-		fabric.StageInit:    {"init_torch_distributed", "initialize_model_parallel", "init_distributed_environment", "init_worker_distributed_environment", "init_device", "_init_workers_ray", "initialize_ray_cluster"},
+		fabric.StageInit:    {"init_torch_distributed", "initialize_model_parallel", "init_distributed_environment", "init_worker_distributed_environment", "init_device", "init_parallel_runtime", "_init_parallel_groups", "_init_workers_ray", "initialize_ray_cluster"},
 		fabric.StageWeights: {"load_model", "load_weights", "weight_loader", "process_weights_after_loading", "initialize_model", "_initialize_model"},
 		fabric.StageKV: {"init_memory_pool", "profile_max_num_token", "determine_available_memory", "determine_num_available_blocks", "profile_run", "initialize_kv_cache", "_initialize_kv_caches",
-			"_check_enough_kv_cache_memory", "get_kv_cache_configs", "allocate_kv_cache"},
-		fabric.StageGraphs: {"init_device_graphs", "init_cuda_graphs", "capture_one_batch_size", "_capture_one_stream", "capture_model", "compile_or_warm_up_model", "kernel_warmup"},
+			"_check_enough_kv_cache_memory", "get_kv_cache_configs", "allocate_kv_cache", "profile_cudagraph_memory", "_profile_available_bytes", "_resolve_memory_pool_config", "_derive_pool_sizes", "_init_pools", "_build_token_to_kv_pool"},
+		fabric.StageGraphs: {"init_device_graphs", "init_cuda_graphs", "capture_one_batch_size", "_capture_one_stream", "capture_model", "compile_or_warm_up_model", "_compile_or_warm_up_model", "capture_cuda_graphs", "capture_prefill_graph", "capture_decode_graph", "kernel_warmup"},
 		fabric.StageReady:  {"_execute_server_warmup", "_wait_and_warmup"},
 	} {
 		for _, f := range functions {

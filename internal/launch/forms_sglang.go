@@ -12,8 +12,9 @@ const (
 )
 
 // sglangForms are lines of SGLang: python/sglang/srt/model_executor/model_runner.py, its mixins and graph runners,
-// mem_cache/memory_pool.py, managers/scheduler.py, entrypoints/http_server.py and engine.py, 0.1.9 to the main branch of
-// 2026. SGLang counts in 2^30 bytes and prints GB.
+// mem_cache/memory_pool.py, managers/scheduler.py, entrypoints/http_server.py and engine.py, 0.1.9 to 0.5.23, which prints
+// its arguments as a dictionary (entrypoints/engine.py), starts ranks in distributed/bootstrap.py and may size the cache
+// after the graphs (model_runner_components/kv_pool_runtime.py). SGLang counts in 2^30 bytes and prints GB.
 func sglangForms() []form {
 	avail := func(what string) field { return field{key: "avail mem=", what: what, unit: gib} }
 	usage := func(what string) field { return field{key: "mem usage=", what: what, unit: gib} }
@@ -24,18 +25,28 @@ func sglangForms() []form {
 			{key: "nnodes=", what: "nodes"}, {key: "node_rank=", what: "node_rank"}, {key: "mem_fraction_static=", what: "mem_fraction"},
 			{key: " port=", what: "port"}, {key: "watchdog_timeout=", what: "watchdog", unit: seconds}, {key: "dist_timeout=", what: "dist_timeout", unit: seconds},
 		}},
+		{text: "server_args={'", does: restart, stage: fabric.StageStart, gets: []field{
+			{key: "'tp_size': ", what: "tp"}, {key: "'pp_size': ", what: "pp"}, {key: "'dp_size': ", what: "dp"}, {key: "'ep_size': ", what: "ep"},
+			{key: "'nnodes': ", what: "nodes"}, {key: "'node_rank': ", what: "node_rank"}, {key: "'mem_fraction_static': ", what: "mem_fraction"},
+			{key: "'port': ", what: "port"}, {key: "'watchdog_timeout': ", what: "watchdog", unit: seconds}, {key: "'dist_timeout': ", what: "dist_timeout", unit: seconds},
+		}},
+		{text: "Init parallel begin", does: begins, stage: fabric.StageInit},
+		{text: "Init parallel ends", does: ends, stage: fabric.StageInit, gets: []field{took("init")}},
 		{text: "Init torch distributed begin", does: begins, stage: fabric.StageInit},
 		{text: "Init torch distributed ends", does: ends, stage: fabric.StageInit, gets: []field{took("init"), usage("init_mem")}},
 		{text: "Init nccl begin", does: begins, stage: fabric.StageInit},
 		{text: "sglang is using nccl==", does: inside, stage: fabric.StageInit},
 		{text: "Load weight begin", does: begins, stage: fabric.StageWeights, gets: []field{avail("avail_before_load")}},
 		{text: "Load weight end", does: ends, stage: fabric.StageWeights, gets: []field{took("load"), usage("weights"), avail("avail_after_load")}},
+		{text: "Using ModelOptModelLoader", does: inside, stage: fabric.StageWeights},
 		{text: "load weight begin.", does: begins, stage: fabric.StageWeights},
 		{text: "load weight end.", does: ends, stage: fabric.StageWeights},
 		{text: "Using KV cache dtype:", does: begins, stage: fabric.StageKV},
 		{text: "KV Cache is allocated", does: inside, stage: fabric.StageKV, gets: []field{
 			{key: "#tokens: ", what: "kv_tokens", unit: tokens}, {key: "K size: ", what: "k", unit: gib}, {key: " V size: ", what: "v", unit: gib}, {key: "KV size: ", what: "kv", unit: gib},
 		}},
+		{text: "KV Cache VA upper bound", does: inside, stage: fabric.StageKV},
+		{text: "Post-capture KV sizing: KV cache allocated", does: inside, stage: fabric.StageGraphs, gets: []field{{key: "#tokens: ", what: "kv_tokens", unit: tokens}}},
 		{text: "DSV4 pool sizes:", does: inside, stage: fabric.StageKV, gets: []field{{key: "full=", what: "kv_tokens", unit: tokens}, {key: "swa=", what: "swa_tokens", unit: tokens}}},
 		{text: "DSV4 memory calculation:", does: inside, stage: fabric.StageKV, gets: []field{{key: "bytes_per_full_token=", what: "kv_bytes_per_token", unit: "B"}}},
 		{text: "SWAKVPool mem usage:", does: inside, stage: fabric.StageKV, gets: []field{

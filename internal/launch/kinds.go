@@ -43,6 +43,8 @@ func engineKinds() map[string]kind {
 		"unsupported-quantisation": {"the quantisation is not supported here", "The engine cannot run this quantisation on this GPU, or with so many ranks.", "railwright size says which sizes divide the blocks; else take another checkpoint"},
 		"unsupported-gpu":          {"the image has no code for this GPU", "A kernel was not built for this GPU's architecture.", "use an image that was built for it"},
 		"attention-backend":        {"no attention backend fits", "The attention backend does not take this model, type or GPU.", "choose another one with the engine's flag"},
+		"weights-lock":             {"the download of the weights waits for a lock", "Another process downloads into the same folder, or one that was killed left its lock file there (huggingface_hub).", "end the other process; else delete the *.lock files below the cache's download folder"},
+		"image-pull":               {"the image cannot be pulled", "The node does not get the image: its name or tag is wrong, the registry is not reached, or the pod has no right to it.", "kubectl describe pod: its events say which; correct the name, or give the pod an imagePullSecret"},
 		"remote-code":              {"the model needs its own code", "The repository has Python code that the engine runs only if told to.", "read that code, then add --trust-remote-code"},
 		"layout":                   {"the model does not divide by this number of ranks", "Heads, experts or blocks do not divide by the parallel sizes.", "railwright size MODEL lists the sizes that work"},
 		"context":                  {"the asked context is longer than the model's", "The context is longer than what the model's configuration gives.", "lower --max-model-len or --context-length"},

@@ -50,7 +50,11 @@ func (g *group) launch(now time.Time) fabric.Launch {
 		out.Missing = nil
 	}
 	out.Remarks = append(g.remarks(lives), overlong(out.Numbers)...)
-	all := g.failures(0)
+	out.Remarks = append(out.Remarks, g.unplanned(&out)...)
+	if ready, _ := g.ready(lives); ready.is() && out.Engine == "" {
+		out.Remarks = append(out.Remarks, fabric.LaunchRemark{Kind: "engine-unknown", Text: "no line is of SGLang or vLLM: this is the server of another program, or the head of the log is missing"})
+	}
+	all := append(g.failures(0), g.cut(lives, now, out.Engine)...)
 	dead := g.ended(lives)
 	ready, by := g.ready(lives)
 	why := cause(unsurvived(all, out.Engine), dead)
@@ -208,6 +212,16 @@ func (g *group) failures(back int) (all []found) {
 		}
 	}
 	slices.SortStableFunc(all, inTime)
+	return all
+}
+
+// cut are the failures of logs that end inside a traceback.
+func (g *group) cut(lives []*life, now time.Time, engine string) (all []found) {
+	for i, m := range g.members {
+		if f, is := m.cut(now, engine); is {
+			all = append(all, found{failure: f, pod: m.pod, life: len(m.lives) - 1, of: lives[i]})
+		}
+	}
 	return all
 }
 

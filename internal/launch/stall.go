@@ -26,14 +26,18 @@ const (
 
 // bound is how long a stage may be without progress, and why.
 func (g *group) bound(stage fabric.LaunchStage, lives []*life) (float64, string) {
+	planned, whyPlanned, isPlanned := g.plannedBound(stage)
 	switch stage {
 	case fabric.StageInit:
 		for _, l := range lives {
 			for _, p := range l.processes {
-				if f := p.figures["dist_timeout"]; f != nil && f.values[0] > 0 {
+				if f := p.figures["dist_timeout"]; f != nil && f.values[0] > 0 && (!isPlanned || f.values[0] < planned) {
 					return f.values[0], "--dist-timeout of this launch"
 				}
 			}
+		}
+		if isPlanned {
+			return planned, whyPlanned
 		}
 		return initBound, "torch's default time-out of process groups"
 	case fabric.StageWeights:
@@ -41,7 +45,13 @@ func (g *group) bound(stage fabric.LaunchStage, lives []*life) (float64, string)
 	case fabric.StageKV:
 		return kvBound, "vLLM's engine waits as long for its front end"
 	case fabric.StageCompile, fabric.StageGraphs:
+		if isPlanned {
+			return planned, whyPlanned
+		}
 		return graphBound, "twice what SGLang's documents give for compiling DeepGEMM's kernels"
+	}
+	if isPlanned {
+		return planned, whyPlanned
 	}
 	return startBound, "imports and the model's configuration"
 }
@@ -130,6 +140,9 @@ func (g *group) candidates(stage fabric.LaunchStage, lives []*life, hints []foun
 		if missing, world := g.missing(lives); len(missing) > 0 && len(missing) < world && lastMissing(missing, world) {
 			out = append(out, fabric.LaunchRemark{Kind: "rank-missing", Text: fmt.Sprintf("no line of %s of %d (%s): they have not started, do not reach the others, or their logs were not given", fabric.Count(len(missing), "rank"), world, few(missing))})
 		}
+	}
+	if absent := g.absent(); len(absent) > 0 {
+		out = append(out, fabric.LaunchRemark{Kind: "pod-missing", Text: fmt.Sprintf("no log of %s: %s", fabric.Count(len(absent), "pod"), few(absent))})
 	}
 	out = append(out, g.awaited(lives)...)
 	if stage == fabric.StageWeights {

@@ -92,6 +92,7 @@ type life struct {
 	done                   int // of the bar
 	total                  int
 	barSecs                float64
+	open                   opened // a traceback whose exception did not come
 	exit                   string
 	exitCode               int
 	lastText               string
@@ -109,6 +110,24 @@ func (l *life) process(name string, isRank bool) *process {
 		l.order = append(l.order, name)
 	}
 	return p
+}
+
+// dated gives the year to what came before the first time that has one.
+func (l *life) dated(year int) {
+	all := []*moment{&l.ready, &l.listens, &l.startup, &l.served, &l.progress, &l.last}
+	for _, p := range l.processes {
+		for i := range p.spans {
+			all = append(all, &p.spans[i].begin, &p.spans[i].end, &p.spans[i].last)
+		}
+	}
+	for i := range l.failures {
+		all = append(all, &l.failures[i].when)
+	}
+	for _, m := range all {
+		if !m.at.IsZero() && m.at.Year() == 0 {
+			m.at = m.at.AddDate(year, 0, 0)
+		}
+	}
 }
 
 // stage is the furthest of all processes.

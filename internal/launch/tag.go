@@ -91,6 +91,10 @@ func (t *tagged) bracket(b string) bool {
 	case len(inside) >= 19 && isDate(inside): // SGLang: time and rank
 		t.at = timeOf(inside[:19])
 		t.setRank(strings.TrimLeft(strings.TrimLeft(inside[19:], ",.0123456789"), " "))
+	case len(inside) >= 8 && !clock(0, "01", "01", inside[:8]).IsZero() && (len(inside) == 8 || inside[8] == ' '): // SGLang up to 0.3: time without a day
+		t.setRank(strings.TrimLeft(inside[8:], " "))
+	case len(inside) < 20 && strings.HasPrefix(inside, "TP") && len(inside) > 2 && digits(strings.Fields(inside)[0][2:]): // a time that a person cut off
+		t.setRank(inside)
 	case len(inside) == 14 && digits(inside[:2]) && inside[2] == '-' && digits(inside[3:5]) && inside[5] == ' ': // SGLang's server of diffusion models
 		t.at = yearless(inside)
 	case strings.HasPrefix(inside, "rank") && digits(inside[4:]):

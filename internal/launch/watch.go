@@ -115,8 +115,11 @@ func (w *Watch) groups() []group {
 		}
 		g.members = append(g.members, member{r, index})
 	}
-	var workers []string // NAME-G that have workers
+	var workers []string // NAME-G that have workers, or lead a group of the plan
 	for _, n := range w.names {
+		if w.expect.leads(n) {
+			workers = append(workers, n)
+		}
 		if base, _, ok := numbered(n); ok {
 			if _, _, ok := numbered(base); ok {
 				workers = append(workers, base)

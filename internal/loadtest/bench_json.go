@@ -53,7 +53,7 @@ func bench(o object) fabric.LoadTest {
 			t.Missing = append(t.Missing, key)
 		}
 	}
-	if t.TotalTokensS == nil {
+	if t.TotalTokensS == nil && t.Tool == toolVLLM { // SGLang 0.5.5 does not save it
 		t.Missing = append(t.Missing, "total_token_throughput")
 	}
 	lengths(&t)
@@ -68,7 +68,7 @@ func benchLoad(t *fabric.LoadTest, o object) {
 	}
 	if rate := o.float("request_rate"); rate != nil && *rate > 0 {
 		t.RatePerS = rate
-	} else if o.text("request_rate") == "inf" && t.Concurrency == nil {
+	} else if word := o.text("request_rate"); (word == "inf" || word == "Infinity") && t.Concurrency == nil {
 		t.AllAtOnce = true
 	}
 	if ratio := o.float("random_range_ratio"); ratio != nil && *ratio == 1 && strings.HasPrefix(o.text("dataset_name"), "random") {

@@ -24,6 +24,8 @@ var (
 
 	callAIPerf = regexp.MustCompile(`\baiperf profile\b`)
 	callGenAI  = regexp.MustCompile(`\bgenai-perf (?:profile\b|-m\b|--)`)
+	// callPerf is the program that GenAI-Perf runs, and prints with the load (genai_perf/subcommand/subcommand.py).
+	callPerf   = regexp.MustCompile(`\bperf_analyzer -m `)
 	callVLLM   = regexp.MustCompile(`\bvllm bench serve\b|\bbenchmark_serving\.py\b|^\s*Namespace\(.*\bnum_prompts=`)
 	callSGLang = regexp.MustCompile(`\bsglang\.bench_serving\b|\bbenchmark_args=Namespace\(`)
 )
@@ -64,7 +66,7 @@ func toolOf(line string) string {
 	switch {
 	case callAIPerf.MatchString(line):
 		return toolAIPerf
-	case callGenAI.MatchString(line):
+	case callGenAI.MatchString(line), callPerf.MatchString(line):
 		return toolGenAI
 	case callSGLang.MatchString(line):
 		return toolSGLang
@@ -94,6 +96,9 @@ func words(text string) []string {
 			}
 		}
 		return out
+	}
+	if at := callPerf.FindStringIndex(text); at != nil { // in quotes as a whole
+		return strings.Fields(strings.TrimRight(text[at[0]:], "' "))
 	}
 	var out []string
 	for _, m := range word.FindAllString(text, -1) {
@@ -154,11 +159,11 @@ func (c command) into(t *fabric.LoadTest) {
 	if model, ok := c.first("served-model-name", "model", "model-names", "m"); ok && t.Model == "" && !strings.Contains(model, "$") {
 		t.Model = model
 	}
-	if n := c.count("concurrency", "max-concurrency"); n != nil && t.Concurrency == nil && *n > 0 && *n < 1<<31 {
+	if n := c.count("concurrency", "max-concurrency", "concurrency-range"); n != nil && t.Concurrency == nil && *n > 0 && *n < 1<<31 {
 		v := int(*n)
 		t.Concurrency = &v
 	}
-	if v := c.number("request-rate"); v != nil && t.RatePerS == nil && *v > 0 {
+	if v := c.number("request-rate", "request-rate-range"); v != nil && t.RatePerS == nil && *v > 0 {
 		t.RatePerS = v
 	}
 	t.Asked = either(t.Asked, c.count("request-count", "num-requests", "num-prompts", "num-prompt"))

@@ -18,6 +18,7 @@ type object map[string]any
 
 // readJSON reads a JSON document, a list of them, or one of them a line.
 func readJSON(name string, text []byte) (tests []fabric.LoadTest, unread []fabric.Unread) {
+	text = pythonNumbers(text)
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.UseNumber()
 	var records recordSet
@@ -60,6 +61,44 @@ func readJSON(name string, text []byte) (tests []fabric.LoadTest, unread []fabri
 		tests = append(tests, t)
 	}
 	return tests, unread
+}
+
+// pythonNumbers quotes the numbers that Python writes and JSON does not have, outside of strings: NaN, Infinity and
+// -Infinity (json.dumps with its default allow_nan). sglang.bench_serving saves a rate without a limit as Infinity.
+func pythonNumbers(text []byte) []byte {
+	if !bytes.Contains(text, []byte("Infinity")) && !bytes.Contains(text, []byte("NaN")) {
+		return text
+	}
+	out := make([]byte, 0, len(text)+64)
+	quoted := false
+	for i := 0; i < len(text); i++ {
+		c := text[i]
+		switch {
+		case quoted && c == '\\' && i+1 < len(text):
+			out = append(out, c)
+			i++
+			c = text[i]
+		case c == '"':
+			quoted = !quoted
+		case !quoted:
+			if word := pythonNumber(text[i:]); word != "" {
+				out = append(append(append(out, '"'), word...), '"')
+				i += len(word) - 1
+				continue
+			}
+		}
+		out = append(out, c)
+	}
+	return out
+}
+
+func pythonNumber(text []byte) string {
+	for _, word := range []string{"Infinity", "-Infinity", "NaN"} {
+		if bytes.HasPrefix(text, []byte(word)) {
+			return word
+		}
+	}
+	return ""
 }
 
 // testOfObject reads one result; why says what else the object is.

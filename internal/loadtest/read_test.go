@@ -145,3 +145,30 @@ func FuzzRead(f *testing.F) {
 		}
 	})
 }
+
+// TestPythonNumbers: json.dumps of Python writes Infinity and NaN, which JSON does not have. In a text they are words.
+func TestPythonNumbers(t *testing.T) {
+	text := strings.Replace(sample(t, "sglang.jsonl"), `"max_concurrency": 8`, `"tag": "Infinity and \"NaN", "max_concurrency": null`, 1)
+	if got := one(t, "x.jsonl", text); !got.AllAtOnce || got.Load() != "all at once" || len(got.Unread) > 0 {
+		t.Errorf("load %s, unread %v", got.Load(), got.Unread)
+	}
+	for _, word := range []string{"NaN", "-Infinity", "Infinity"} {
+		text := strings.Replace(sample(t, "sglang.jsonl"), `"duration": 40.25`, `"duration": `+word, 1)
+		if got := one(t, "x.jsonl", text); got.DurationS != nil || len(got.Unread) != 1 {
+			t.Errorf("%s: duration %v, unread %v", word, got.DurationS, got.Unread)
+		}
+	}
+	if _, unread := Read("x.jsonl", []byte(`{"request_rate": Infinit`)); len(unread) != 1 {
+		t.Errorf("%v", unread)
+	}
+}
+
+// TestPerfAnalyzer: GenAI-Perf prints the program that it runs, with the load. A range of loads is none.
+func TestPerfAnalyzer(t *testing.T) {
+	for flag, load := range map[string]string{"--concurrency-range 4": "4", "--request-rate-range 2.5": "2.5/s", "--concurrency-range 1:8:2": "?", "": "?"} {
+		line := "2024-10-14 22:43 [INFO] genai_perf.wrapper:163 - Running Perf Analyzer : 'perf_analyzer -m org/m --async -i http " + flag + " --endpoint v1/chat/completions --service-kind openai'\n"
+		if got := one(t, "x.txt", line+sample(t, "genai_ns.txt")); got.Load() != load || got.Model != "org/m" {
+			t.Errorf("%q: load %s, model %q", flag, got.Load(), got.Model)
+		}
+	}
+}

@@ -265,7 +265,7 @@ func (p *printer) launchNumbers(g *fabric.Launch) {
 	unit, verdict := column{name: "", left: true}, column{name: "", left: true, drop: 2}
 	var off []string
 	for _, n := range g.Numbers {
-		if n.Unit == "" && !p.o.Verbose {
+		if n.Unit == "" && !p.o.Verbose && n.Compared != fabric.Above && n.Compared != fabric.Below {
 			continue
 		}
 		what.cells, unit.cells = append(what.cells, strings.ReplaceAll(n.What, "_", " ")), append(unit.cells, n.Unit)
