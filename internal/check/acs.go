@@ -81,7 +81,7 @@ func (in NodeInput) setACS(d *fabric.PCIDevice) string {
 // eachBridge judges every bridge above a GPU or fabric NIC once.
 func (in NodeInput) eachBridge(judge func(*fabric.PCIDevice) Verdict) []Verdict {
 	tree := in.view.pci
-	var out []Verdict
+	out := in.room(len(tree))
 	judged := map[string]bool{}
 	for _, end := range in.view.ends {
 		for at := end; at != "" && !judged[at]; {

@@ -22,7 +22,7 @@ func cabling() Rule {
 }
 
 func judgeCabling(in NodeInput) []Verdict {
-	out := make([]Verdict, 0, len(in.Plan.Links))
+	out := in.room(len(in.Plan.Links))
 	for _, l := range in.Plan.Links {
 		v := in.judgeCable(l)
 		v.Subject = fabric.NICSubject(in.Facts.Node, l.A.NIC)

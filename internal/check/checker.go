@@ -29,6 +29,7 @@ type Checker struct {
 	needed  map[string]bool           // ids of the rules that cluster rules depend on
 	readers readers                   // node rules by the facts that they read
 	out     []bool                    // rules that do not apply to the node at hand
+	room    []Verdict                 // for the verdicts of one rule on it
 
 	switches []*fabric.SwitchConfig
 	rendered map[string]*fabric.SwitchConfig        // of the plan, by name
@@ -43,6 +44,9 @@ type blame struct {
 	subject fabric.Subject
 	waiver  *Waiver // that covers the failure
 }
+
+// mostVerdicts is for how many verdicts of a rule on a node there is room; for those of a larger node it is allocated.
+const mostVerdicts = 128
 
 type verdictOf struct {
 	rule    string
@@ -70,7 +74,7 @@ func New(plan *fabric.Plan, waivers []Waiver, now time.Time, emit func(fabric.Fi
 		c.waivers = append(c.waivers, waiverUse{Waiver: w})
 	}
 	c.readers = readersOf(c.rules, func(r *Rule) bool { return r.Node != nil })
-	c.out = make([]bool, len(c.rules))
+	c.out, c.room = make([]bool, len(c.rules)), make([]Verdict, mostVerdicts)
 	for _, r := range c.rules {
 		if r.Cluster == nil {
 			continue
@@ -108,6 +112,7 @@ func (c *Checker) Node(f *fabric.Facts) {
 			continue
 		}
 		var verdicts []Verdict
+		in.view.verdicts = c.room
 		verdicts, c.out[i] = judgeNode(r, in, here)
 		for _, v := range verdicts {
 			c.settle(r, v, c.blamed)

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"railwright.dev/railwright/internal/fabric"
 )
@@ -33,10 +34,10 @@ func halves() [][2]string {
 
 // releaseInVersion is Broadcom's release in the version of a driver or package: 235.2.86.0 of 1.10.3.235.2.86.0,
 // of 1.10.3-235.2.86.0 and of 235.2.86.0-1.
-var releaseInVersion = regexp.MustCompile(`(?:^|[.-])([0-9]{3}\.[0-9]+\.[0-9]+\.[0-9]+)(?:-[0-9]+)?$`)
+var releaseInVersion = pattern(`(?:^|[.-])([0-9]{3}\.[0-9]+\.[0-9]+\.[0-9]+)(?:-[0-9]+)?$`)
 
 func release(version string) string {
-	if m := releaseInVersion.FindStringSubmatch(version); m != nil {
+	if m := releaseInVersion().FindStringSubmatch(version); m != nil {
 		return m[1]
 	}
 	return version
@@ -233,4 +234,9 @@ func (in NodeInput) judgeStacks() (Verdict, bool) {
 		Cost: "no RDMA by its devices",
 		Fix:  onNode("/usr/sbin/ofed_uninstall.sh && reboot; then install the NIC vendor's driver, or rebuild it against that stack (dkms autoinstall)", in.Facts.Node),
 	}, true
+}
+
+// pattern is a regular expression that is compiled when it is first used: most commands need none of them.
+func pattern(expression string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
 }

@@ -194,7 +194,9 @@ func (in ClusterInput) eachNode(visit func(*Digest)) {
 
 // portMembers returns a trait of every RDMA port of the fabric.
 func (in ClusterInput) portMembers(of func(*PortDigest) (kind string, t trait, ok bool)) []member {
-	var out []member
+	ports := 0
+	in.eachNode(func(d *Digest) { ports += len(d.Ports) })
+	out := make([]member, 0, ports)
 	in.eachNode(func(d *Digest) {
 		for i := range d.Ports {
 			p := &d.Ports[i]

@@ -74,6 +74,9 @@ func gidIndexEqual() Rule {
 					return onNode("take needless addresses off the NIC (ip address show), then ip link set dev NIC down and up; or leave NCCL_IB_GID_INDEX unset (NCCL 2.21 and later find it)", s.Node)
 				},
 			}
+			nics := 0
+			in.fabricNICs(func(*Digest, *NICDigest) { nics++ })
+			q.members = make([]member, 0, nics)
 			in.fabricNICs(func(d *Digest, n *NICDigest) {
 				if d.Lab {
 					return

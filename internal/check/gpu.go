@@ -105,7 +105,7 @@ func (in NodeInput) eachGPU(judge func(*fabric.GPU) Verdict) []Verdict {
 	if len(in.Facts.GPUs) == 0 {
 		return in.asNode(Verdict{Why: in.why("no GPU was seen on "+in.Facts.Node, fabric.FactGPUs, fabric.FactPCI)})
 	}
-	out := make([]Verdict, 0, len(in.Facts.GPUs))
+	out := in.room(len(in.Facts.GPUs))
 	for i := range in.Facts.GPUs {
 		g := &in.Facts.GPUs[i]
 		v := judge(g)
@@ -117,7 +117,7 @@ func (in NodeInput) eachGPU(judge func(*fabric.GPU) Verdict) []Verdict {
 
 // eachNVIDIA judges every GPU of NVIDIA. name is the node and the GPU.
 func (in NodeInput) eachNVIDIA(judge func(g *fabric.GPU, name string) Verdict) []Verdict {
-	out := make([]Verdict, 0, len(in.Facts.GPUs))
+	out := in.room(len(in.Facts.GPUs))
 	for i := range in.Facts.GPUs {
 		if g := &in.Facts.GPUs[i]; g.Vendor == "nvidia" {
 			v := judge(g, in.gpuName(g))

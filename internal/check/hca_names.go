@@ -33,8 +33,8 @@ func hcaNamesEqual() Rule {
 // kernelName is a driver's prefix and a number (drivers/infiniband: ib_alloc_device and ib_register_device names);
 // placeName is one of rdma_rename: link layer, then the PCI place or the GUID.
 var (
-	kernelName = regexp.MustCompile(`^(?:mlx[45]_|bnxt_re|ionic_|irdma|i40iw|efa_|mana_|hns_|qedr|cxgb4_|rxe|siw)[0-9]+$`)
-	placeName  = regexp.MustCompile(`^(?:ib|roce|iw|opa|usnic|rdma)(?:[ops][0-9]|x[0-9a-f]{12})`)
+	kernelName = pattern(`^(?:mlx[45]_|bnxt_re|ionic_|irdma|i40iw|efa_|mana_|hns_|qedr|cxgb4_|rxe|siw)[0-9]+$`)
+	placeName  = pattern(`^(?:ib|roce|iw|opa|usnic|rdma)(?:[ops][0-9]|x[0-9a-f]{12})`)
 )
 
 // hcaNames says by whom the RDMA devices are named, or why that is unknown.
@@ -46,9 +46,9 @@ func (in NodeInput) hcaNames() (by, why string) {
 		return !slices.ContainsFunc(in.Facts.HCAs, func(h fabric.HCA) bool { return !is.MatchString(h.Name) })
 	}
 	switch {
-	case all(kernelName):
+	case all(kernelName()):
 		return "by the kernel", ""
-	case all(placeName):
+	case all(placeName()):
 		return "by PCI place", ""
 	}
 	return "in another way", ""

@@ -133,6 +133,7 @@ func judgeNICQoSEqual(in ClusterInput) []Verdict {
 	case read == 0 && nics > 0:
 		return []Verdict{unknown(fabric.ClusterSubject(), "of none of "+fabric.Count(nics, "NIC")+" "+why)}
 	}
+	q.members = make([]member, 0, nics)
 	parts := map[string][]string{} // of the kinds in which NICs differ, or were not read
 	for kind, texts := range seen {
 		names, partial := partsOf(texts)

@@ -21,7 +21,7 @@ func nicPresent() Rule {
 }
 
 func judgeNICPresent(in NodeInput) []Verdict {
-	out := make([]Verdict, 0, len(in.Plan.NICs))
+	out := in.room(len(in.Plan.NICs))
 	for _, name := range in.Plan.NICs {
 		v := judgeOnePresent(in, name)
 		v.Subject = fabric.NICSubject(in.Facts.Node, name)

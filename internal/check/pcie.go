@@ -24,7 +24,7 @@ func pcieLink() Rule {
 
 func judgePCIeLink(in NodeInput) []Verdict {
 	tree := in.view.pci
-	var out []Verdict
+	out := in.room(len(tree))
 	judged := map[string]bool{}
 	for _, end := range in.view.ends {
 		cause := fabric.CausePCIeDowngraded

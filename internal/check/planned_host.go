@@ -2,7 +2,6 @@ package check
 
 import (
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 
@@ -85,14 +84,13 @@ func belowFloors(numbers []int, floors []fabric.FirmwareFloor) (fabric.FirmwareF
 	return lowest, lowest.Least != "" && compareNumbers(numbers, versionNumbers(lowest.Least)) < 0
 }
 
-var versionNumber = regexp.MustCompile(`[0-9]+`)
-
 // versionNumbers are those of 231.2.63.0 and of 1.117.5-a-45. What follows a slash is the version of the package.
 func versionNumbers(version string) []int {
 	version, _, _ = strings.Cut(version, "/")
 	version, _, _ = strings.Cut(version, " ")
+	numbers := strings.FieldsFunc(version, func(r rune) bool { return r < '0' || r > '9' })
 	var out []int
-	for _, text := range versionNumber.FindAllString(version, 8) {
+	for _, text := range numbers[:min(len(numbers), 8)] {
 		n, err := strconv.Atoi(text)
 		if err != nil {
 			return nil

@@ -135,7 +135,7 @@ func (s *observed) given() []string {
 func (s *observed) runnable() func(needs []string) bool {
 	absent := map[string]bool{"hypervisor": !s.virtual()}
 	for platform, words := range platforms {
-		absent[platform] = !slices.ContainsFunc(s.seen, func(e evidence.Evidence) bool { return words.MatchString(e.Where().Text) })
+		absent[platform] = !slices.ContainsFunc(s.seen, func(e evidence.Evidence) bool { return words().MatchString(e.Where().Text) })
 	}
 	return func(needs []string) bool {
 		return !slices.ContainsFunc(needs, func(need string) bool { return absent[need] })
@@ -143,10 +143,10 @@ func (s *observed) runnable() func(needs []string) bool {
 }
 
 // platforms are words by which texts and messages speak of a platform.
-var platforms = map[string]*regexp.Regexp{
-	"container": regexp.MustCompile(`(?i)\b(?:containers?|docker|pods?|kubernetes|k8s|enroot|pyxis|apptainer|singularity)\b`),
-	"scheduler": regexp.MustCompile(`(?i)\b(?:slurm\w*|srun|sbatch|lsf|pbs|kubernetes|k8s)\b`),
-	"switch":    regexp.MustCompile(`(?i)\b(?:switch(?:es)?|leaf|spine)\b`),
+var platforms = map[string]func() *regexp.Regexp{
+	"container": pattern(`(?i)\b(?:containers?|docker|pods?|kubernetes|k8s|enroot|pyxis|apptainer|singularity)\b`),
+	"scheduler": pattern(`(?i)\b(?:slurm\w*|srun|sbatch|lsf|pbs|kubernetes|k8s)\b`),
+	"switch":    pattern(`(?i)\b(?:switch(?:es)?|leaf|spine)\b`),
 }
 
 // nextTest is the next thing to do where there is no verdict: say what is missing, else measure what tells most.

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"railwright.dev/railwright/internal/evidence"
 	"railwright.dev/railwright/internal/fabric"
@@ -47,14 +48,14 @@ func (s *observed) measureHosts() {
 }
 
 // work finds what a rank of PyTorch waits for (ProcessGroupNCCL.cpp, WorkNCCL): its number, kind and elements.
-var work = regexp.MustCompile(`WorkNCCL\(SeqNum=(\d+), OpType=(\w+), NumelIn=(\d+), NumelOut=(\d+)`)
+var work = pattern(`WorkNCCL\(SeqNum=(\d+), OpType=(\w+), NumelIn=(\d+), NumelOut=(\d+)`)
 
 // measureWork compares what ranks wait for: the work of one number is the same collective of one size on all of them.
 func (s *observed) measureWork() {
 	first := map[string]string{}
 	for _, e := range s.seen {
 		at := e.Where()
-		m := work.FindStringSubmatch(at.Text)
+		m := work().FindStringSubmatch(at.Text)
 		if m == nil {
 			continue
 		}
@@ -110,17 +111,17 @@ func (s *observed) transport(l *fabric.NCCLLog, show func(shows, text string)) {
 }
 
 // rdmaWords are names of RDMA devices and of what they are made for.
-var rdmaWords = regexp.MustCompile(`(?i)\b(?:mlx[45]_\w+|bnxt_re\w*|ionic\w*|irdma\w*|rocep\w+|efa|infiniband|roce\w*|connectx|ib\d+\b|hca)`)
+var rdmaWords = pattern(`(?i)\b(?:mlx[45]_\w+|bnxt_re\w*|ionic\w*|irdma\w*|rocep\w+|efa|infiniband|roce\w*|connectx|ib\d+\b|hca)`)
 
 // hasRDMA reports whether anything tells that the machines have RDMA devices for the job.
 func (s *observed) hasRDMA() bool {
 	if s.hw.NIC != "" || s.hw.Machine != "" || s.hw.Net != "" && !strings.EqualFold(s.hw.Net, "none") {
 		return true
 	}
-	return slices.ContainsFunc(s.logs, func(l *fabric.NCCLLog) bool { return len(l.HCAs) > 0 || rdmaWords.MatchString(l.Bootstrap) }) ||
+	return slices.ContainsFunc(s.logs, func(l *fabric.NCCLLog) bool { return len(l.HCAs) > 0 || rdmaWords().MatchString(l.Bootstrap) }) ||
 		slices.ContainsFunc(s.seen, func(e evidence.Evidence) bool {
 			_, said := e.(evidence.Setting)
-			return !said && rdmaWords.MatchString(e.Where().Text)
+			return !said && rdmaWords().MatchString(e.Where().Text)
 		})
 }
 
@@ -214,7 +215,7 @@ func (s *observed) hcas(v setting) {
 }
 
 // driverName is a driver, whose name ends in a digit and is a prefix of all its devices.
-var driverName = regexp.MustCompile(`^mlx[45]_?$`)
+var driverName = pattern(`^mlx[45]_?$`)
 
 // namedHCAs counts the NICs that NCCL_IB_HCA names; 0: it names none, leaves some out, or takes all by a prefix.
 func namedHCAs(value string) int {
@@ -225,9 +226,14 @@ func namedHCAs(value string) int {
 	names := strings.Split(strings.TrimPrefix(value, "="), ",")
 	for _, n := range names {
 		name, _, _ := strings.Cut(n, ":") // a port may follow
-		if driverName.MatchString(name) || !strings.HasPrefix(value, "=") && strings.TrimRight(name, "0123456789") == name {
+		if driverName().MatchString(name) || !strings.HasPrefix(value, "=") && strings.TrimRight(name, "0123456789") == name {
 			return 0
 		}
 	}
 	return len(names)
+}
+
+// pattern is a regular expression that is compiled when it is first used: most commands need none of them.
+func pattern(expression string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
 }

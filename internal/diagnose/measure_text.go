@@ -2,7 +2,6 @@ package diagnose
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 
 	"railwright.dev/railwright/internal/evidence"
@@ -28,9 +27,9 @@ func (s *observed) measureTexts() {
 		}
 	}
 	for _, q := range s.said {
-		name := device.FindString(q.text)
+		name := device().FindString(q.text)
 		others := slices.ContainsFunc(s.said, func(o quantity) bool {
-			return o.text != q.text && device.FindString(o.text) != name && q.gbps < differ*o.gbps && q.gbps > o.gbps/100
+			return o.text != q.text && device().FindString(o.text) != name && q.gbps < differ*o.gbps && q.gbps > o.gbps/100
 		})
 		if name != "" && others {
 			s.seen = append(s.seen, evidence.Outcome{How: evidence.Slow, Seen: evidence.Seen{Source: "observation", Text: q.text, Own: true}})
@@ -41,7 +40,7 @@ func (s *observed) measureTexts() {
 }
 
 // device finds the name of one NIC.
-var device = regexp.MustCompile(`(?i)\b(?:mlx5_\w*\d+|bnxt_re\d+|irdma\d+|rocep\w+|rail ?\d+|nic ?\d+|hca ?\d+)\b`)
+var device = pattern(`(?i)\b(?:mlx5_\w*\d+|bnxt_re\d+|irdma\d+|rocep\w+|rail ?\d+|nic ?\d+|hca ?\d+)\b`)
 
 // saidOf is the first bandwidth of a state, without the other one.
 func (s *observed) saidOf(state, without string) quantity {

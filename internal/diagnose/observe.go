@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"math"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -110,7 +109,7 @@ func (o *observer) readText(text, source string) {
 	seen := evidence.Seen{Source: source, Own: true}
 	found := evidence.Read(text, seen)
 	o.s.seen = append(o.s.seen, found...)
-	o.s.guest = o.s.guest || guest.MatchString(text)
+	o.s.guest = o.s.guest || guest().MatchString(text)
 	if slices.ContainsFunc(found, func(e evidence.Evidence) bool { _, tried := e.(evidence.Contrast); return tried }) {
 		return // an experiment is no setting of the job
 	}
@@ -120,7 +119,7 @@ func (o *observer) readText(text, source string) {
 }
 
 // guest finds that a text speaks of a virtual machine.
-var guest = regexp.MustCompile(`(?i)\b(?:vms?|guests?|virtual machines?|proxmox|esxi|kvm|hypervisor)\b`)
+var guest = pattern(`(?i)\b(?:vms?|guests?|virtual machines?|proxmox|esxi|kvm|hypervisor)\b`)
 
 func (o *observer) note(source, value string) {
 	o.s.notes = append(o.s.notes, fabric.Evidence{Source: source, Value: value})

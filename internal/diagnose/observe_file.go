@@ -146,10 +146,10 @@ func (o *observer) point(e fabric.Observation) point {
 	p := point{own: true, test: e.Test, collective: e.Collective, nodes: e.Nodes, size: e.Size, algorithm: e.Algorithm, pair: e.Pair}
 	p.memory = e.Memory
 	said := e.Note + ". " + e.Fact
-	if p.memory == "" && ofGPUMemory.MatchString(said) && !ofHostMemory.MatchString(said) {
+	if p.memory == "" && ofGPUMemory().MatchString(said) && !ofHostMemory().MatchString(said) {
 		p.memory = "gpu"
 	}
-	p.average = ofAverage.MatchString(said)
+	p.average = ofAverage().MatchString(said)
 	if e.Test == "" && e.BusBWGBs != nil {
 		p.test = "nccl" // an entry that says only what was changed is of the test above it
 		p.collective = o.lastCollective()
@@ -157,7 +157,7 @@ func (o *observer) point(e fabric.Observation) point {
 	if p.nodes == 0 && len(p.pair) == 2 {
 		p.nodes = 2
 	}
-	if p.nodes == 0 && ofOneNode.MatchString(said) && p.test == "nccl" {
+	if p.nodes == 0 && ofOneNode().MatchString(said) && p.test == "nccl" {
 		p.nodes = 1
 	}
 	if p.nodes == 0 && p.test == "nccl" && o.s.hw.Nodes > 0 {
@@ -213,14 +213,14 @@ func (o *observer) lastCollective() fabric.Collective {
 }
 
 // bothWays finds a perftest that counted both directions.
-var bothWays = regexp.MustCompile(`(?i)\bbidirectional|both (ways|directions)|\s-b\b`)
+var bothWays = pattern(`(?i)\bbidirectional|both (ways|directions)|\s-b\b`)
 
 // What a text beside a number says of it.
 var (
-	ofGPUMemory  = regexp.MustCompile(`(?i)\b(?:gpu|device|cuda|rocm) (?:memory|buffers?)\b|--?use_(?:cuda|rocm)`)
-	ofHostMemory = regexp.MustCompile(`(?i)\b(?:host|cpu) (?:memory|buffers?)\b|use_cuda=0`)
-	ofAverage    = regexp.MustCompile(`(?i)\b(?:average|avg|mean)\b`)
-	ofOneNode    = regexp.MustCompile(`(?i)\b(?:single|one)[- ]node\b|within (?:a|one) node`)
+	ofGPUMemory  = pattern(`(?i)\b(?:gpu|device|cuda|rocm) (?:memory|buffers?)\b|--?use_(?:cuda|rocm)`)
+	ofHostMemory = pattern(`(?i)\b(?:host|cpu) (?:memory|buffers?)\b|use_cuda=0`)
+	ofAverage    = pattern(`(?i)\b(?:average|avg|mean)\b`)
+	ofOneNode    = pattern(`(?i)\b(?:single|one)[- ]node\b|within (?:a|one) node`)
 )
 
 // judged compares a number with what should be: a collective with the model, perftest with the wire. A text
@@ -230,7 +230,7 @@ func (o *observer) judged(p point, e fabric.Observation) point {
 	case "nccl":
 		o.collective(&p, e)
 	case "perftest":
-		if bothWays.MatchString(e.Note + " " + e.Tool) {
+		if bothWays().MatchString(e.Note + " " + e.Tool) {
 			p.gbps /= 2
 		}
 		o.rate(&p, 0, "")
@@ -341,17 +341,17 @@ func (o *observer) averaged(p *point, hw fabric.Hardware, job Job) {
 	}
 }
 
-var dtype = regexp.MustCompile(`(?i)\b(u?int8)\b`)
+var dtype = pattern(`(?i)\b(u?int8)\b`)
 
-func dtypeIn(text string) string { return strings.ToLower(dtype.FindString(text)) }
+func dtypeIn(text string) string { return strings.ToLower(dtype().FindString(text)) }
 
 // measuredElsewhere finds a number that somebody measured where nothing is wrong, hoped one that somebody
 // expects.
 var (
-	measuredElsewhere = regexp.MustCompile(`(?i)(?:normal(?:ly)?|healthy|reference|baseline|bare[- ]metal|good (?:pairs?|nodes?|ones)|otherwise|before|elsewhere|usual(?:ly)?)\D{0,24}?(\d+(?:\.\d+)?)(?:\s*(?:%|percent))?`)
-	measuredAfter     = regexp.MustCompile(`(?i)(\d+(?:\.\d+)?)\s*(?:GB/s|Gb/s|Gbps)?\s*(?:is|are|was|were)?\s*(?:normal|healthy|usual|on bare metal|on other|elsewhere|before|for good|otherwise)`)
-	hoped             = regexp.MustCompile(`(?i)(?:expect\w*|should be|vs\.?|versus|against|instead of|of about)\D{0,24}?(\d+(?:\.\d+)?)`)
-	hopedAfter        = regexp.MustCompile(`(?i)(\d+(?:\.\d+)?)\s*(?:GB/s|Gb/s|Gbps)?\s*(?:is |was |were )?expected`)
+	measuredElsewhere = pattern(`(?i)(?:normal(?:ly)?|healthy|reference|baseline|bare[- ]metal|good (?:pairs?|nodes?|ones)|otherwise|before|elsewhere|usual(?:ly)?)\D{0,24}?(\d+(?:\.\d+)?)(?:\s*(?:%|percent))?`)
+	measuredAfter     = pattern(`(?i)(\d+(?:\.\d+)?)\s*(?:GB/s|Gb/s|Gbps)?\s*(?:is|are|was|were)?\s*(?:normal|healthy|usual|on bare metal|on other|elsewhere|before|for good|otherwise)`)
+	hoped             = pattern(`(?i)(?:expect\w*|should be|vs\.?|versus|against|instead of|of about)\D{0,24}?(\d+(?:\.\d+)?)`)
+	hopedAfter        = pattern(`(?i)(\d+(?:\.\d+)?)\s*(?:GB/s|Gb/s|Gbps)?\s*(?:is |was |were )?expected`)
 )
 
 // reference is a number of a text that the measured one should have been: above it, and not a hundred times.
@@ -360,7 +360,7 @@ func reference(text string, value float64) (ref float64, firm bool) {
 	if len(text) > maxText {
 		text = text[:maxText]
 	}
-	for i, form := range []*regexp.Regexp{measuredElsewhere, measuredAfter, hoped, hopedAfter} {
+	for i, form := range []*regexp.Regexp{measuredElsewhere(), measuredAfter(), hoped(), hopedAfter()} {
 		for _, m := range form.FindAllStringSubmatch(text, 8) {
 			ref, err := strconv.ParseFloat(m[1], 64)
 			if err == nil && !strings.HasSuffix(m[0], "%") && ref > value && ref < 100*value {

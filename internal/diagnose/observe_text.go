@@ -1,7 +1,6 @@
 package diagnose
 
 import (
-	"regexp"
 	"slices"
 	"strconv"
 
@@ -14,32 +13,32 @@ const maxText = 8 << 10
 
 // Lines of a log that a person copied into an observation.
 var (
-	logVia   = regexp.MustCompile(`(?i)via (NET/[A-Za-z0-9_. ]+?)(?:/(\d+))?(?:\(\d+\))?(/GDRDMA)?(/Shared)?(?:\s|$|")`)
-	logUsing = regexp.MustCompile(`(?i)NET/IB\s*:\s*Using((?:\s*\[\d+\][^\s\[]+)+)`)
-	logHCA   = regexp.MustCompile(`\[\d+\]([^\s\[]+)`)
-	logNet   = regexp.MustCompile(`(?i)Using network (\w+)`)
-	logSock  = regexp.MustCompile(`(?i)NET/Socket\s*:\s*Using`)
+	logVia   = pattern(`(?i)via (NET/[A-Za-z0-9_. ]+?)(?:/(\d+))?(?:\(\d+\))?(/GDRDMA)?(/Shared)?(?:\s|$|")`)
+	logUsing = pattern(`(?i)NET/IB\s*:\s*Using((?:\s*\[\d+\][^\s\[]+)+)`)
+	logHCA   = pattern(`\[\d+\]([^\s\[]+)`)
+	logNet   = pattern(`(?i)Using network (\w+)`)
+	logSock  = pattern(`(?i)NET/Socket\s*:\s*Using`)
 )
 
 // logText makes of a copied line what the reader of whole logs would have made of it.
 func (o *observer) logText(text string) {
 	text = text[:min(len(text), maxText)]
 	l := fabric.NCCLLog{}
-	for _, m := range logVia.FindAllStringSubmatch(text, 64) {
+	for _, m := range logVia().FindAllStringSubmatch(text, 64) {
 		hca, err := strconv.Atoi(m[2])
 		if err != nil {
 			hca = -1
 		}
 		l.Connections = append(l.Connections, fabric.LogConnection{Via: m[1], HCA: hca, GDR: m[3] != "", Count: 1})
 	}
-	if m := logUsing.FindStringSubmatch(text); m != nil {
-		for _, h := range logHCA.FindAllStringSubmatch(m[1], 64) {
+	if m := logUsing().FindStringSubmatch(text); m != nil {
+		for _, h := range logHCA().FindAllStringSubmatch(m[1], 64) {
 			l.HCAs = append(l.HCAs, h[1])
 		}
 	}
-	if m := logNet.FindStringSubmatch(text); m != nil {
+	if m := logNet().FindStringSubmatch(text); m != nil {
 		l.Net = m[1]
-	} else if logSock.MatchString(text) {
+	} else if logSock().MatchString(text) {
 		l.Net = "Socket"
 	}
 	if len(l.Connections) > 0 || len(l.HCAs) > 0 || l.Net != "" {
@@ -48,7 +47,7 @@ func (o *observer) logText(text string) {
 }
 
 // withUnit finds a bandwidth: GB/s are bytes, Gb/s bits.
-var withUnit = regexp.MustCompile(`(\d+(?:\.\d+)?)\s*(GB/s|GBps|Gb/s|Gbps|Gbit/s)`)
+var withUnit = pattern(`(\d+(?:\.\d+)?)\s*(GB/s|GBps|Gb/s|Gbps|Gbit/s)`)
 
 // quantity is a bandwidth in a sentence, in Gb/s, beside what it belongs to.
 type quantity struct {
@@ -63,7 +62,7 @@ var nominal = []float64{10, 25, 40, 50, 100, 200, 400, 800}
 func quantitiesIn(text string) []quantity {
 	var out []quantity
 	for _, clause := range evidence.Clauses(text) {
-		for _, m := range withUnit.FindAllStringSubmatch(clause, 8) {
+		for _, m := range withUnit().FindAllStringSubmatch(clause, 8) {
 			v, err := strconv.ParseFloat(m[1], 64)
 			bits := m[2] == "Gb/s" || m[2] == "Gbps" || m[2] == "Gbit/s"
 			switch {

@@ -2,7 +2,6 @@ package diagnose
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -57,12 +56,12 @@ func portLow(mtu int) float64 {
 }
 
 // sparkTwin is one of the functions of a port, by the name that udev gives its RDMA device or interface.
-var sparkTwin = regexp.MustCompile(`^(?:roce|en)(p|P2p)1s0f([01])(?:np[01])?$`)
+var sparkTwin = pattern(`^(?:roce|en)(p|P2p)1s0f([01])(?:np[01])?$`)
 
 // twinOf returns the port of a device, 0 or 1, and which of its twins it is, 0 or 1. ok is false for another name.
 func twinOf(name string) (port, twin int, ok bool) {
 	name, _, _ = strings.Cut(name, ":")
-	if m := sparkTwin.FindStringSubmatch(name); m != nil {
+	if m := sparkTwin().FindStringSubmatch(name); m != nil {
 		port = int(m[2][0] - '0')
 		if m[1] == "P2p" {
 			twin = 1

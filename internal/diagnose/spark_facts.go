@@ -3,7 +3,6 @@ package diagnose
 import (
 	"fmt"
 	"net/netip"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -65,7 +64,7 @@ func (o *observer) listedHCAs(n *fabric.Notes) []string {
 		}
 	}
 	for _, f := range factsOf(n, "hcas") {
-		if m := logHCA.FindAllStringSubmatch(f.Value, maxHCAs); m != nil {
+		if m := logHCA().FindAllStringSubmatch(f.Value, maxHCAs); m != nil {
 			names := make([]string, 0, len(m))
 			for _, h := range m {
 				names = append(names, h[1])
@@ -199,7 +198,7 @@ func apart(a, b string) bool {
 }
 
 // qsfp finds interfaces of the two QSFP ports.
-var qsfp = regexp.MustCompile(`\benp1s0f[01]np[01]\b|\benP2p1s0f[01]np[01]\b`)
+var qsfp = pattern(`\benp1s0f[01]np[01]\b|\benP2p1s0f[01]np[01]\b`)
 
 // rendezvous are the variables that name an interface for the rendezvous.
 var rendezvous = []string{"NCCL_SOCKET_IFNAME", "GLOO_SOCKET_IFNAME", "TP_SOCKET_IFNAME", "UCX_NET_DEVICES", "OMPI_MCA_btl_tcp_if_include", "MN_IF_NAME"}
@@ -209,12 +208,12 @@ var rendezvous = []string{"NCCL_SOCKET_IFNAME", "GLOO_SOCKET_IFNAME", "TP_SOCKET
 func (o *observer) noteBootstrap(n *fabric.Notes) {
 	if o.mesh(n) {
 		for _, s := range o.s.settings {
-			if slices.Contains(rendezvous, s.name) && !strings.HasPrefix(s.value, "^") && qsfp.MatchString(s.value) && !o.twice(s) {
+			if slices.Contains(rendezvous, s.name) && !strings.HasPrefix(s.value, "^") && qsfp().MatchString(s.value) && !o.twice(s) {
 				o.cableBootstrap(s.source, s.name+"="+s.value)
 			}
 		}
 		for _, f := range factsOf(n, "oob") {
-			if qsfp.MatchString(f.Value) {
+			if qsfp().MatchString(f.Value) {
 				o.cableBootstrap(noteSource(f.Line), "OOB "+f.Value)
 			}
 		}

@@ -109,12 +109,18 @@ func Natural(a, b string) int {
 // splitNumber takes the number off the end of a name; a name without one, or with one that is too long to
 // count, has the number -1.
 func splitNumber(name string) (prefix string, number int) {
-	prefix = strings.TrimRight(name, "0123456789")
-	number, err := strconv.Atoi(name[len(prefix):])
+	end := len(name)
+	for end > 0 && name[end-1] >= '0' && name[end-1] <= '9' {
+		end--
+	}
+	if end == len(name) {
+		return name, -1
+	}
+	number, err := strconv.Atoi(name[end:])
 	if err != nil {
 		return name, -1
 	}
-	return prefix, number
+	return name[:end], number
 }
 
 // familyLen counts the names at the start that differ in their number only.

@@ -199,6 +199,9 @@ var (
 
 // PromptHost is the host that a prompt of the shell of ESX names; empty: the line is none.
 func PromptHost(line string) string {
+	if !strings.Contains(line, "[") || !strings.Contains(line, "@") {
+		return ""
+	}
 	if m := promptName().FindStringSubmatch(strings.TrimSpace(plain(line))); m != nil {
 		return m[1]
 	}
@@ -218,10 +221,25 @@ func promptOf(text string) (shell string, ok bool) {
 	if !strings.Contains("[~/#$>", text[:1]) && !strings.Contains(text[:min(len(text), 64)], "@") && !strings.HasPrefix(text, "P") && !strings.HasPrefix(text, "DEBUG:") {
 		return "", false
 	}
-	for _, p := range []func() *regexp.Regexp{promptESX, promptOld, promptHost, promptPower, debugLine} {
-		if m := p().FindStringSubmatch(text); m != nil {
+	for _, p := range []struct {
+		form func() *regexp.Regexp
+		may  bool // what each must have: a line of a log begins with a bracket too
+	}{
+		{promptESX, text[0] == '[' && strings.Contains(text, "]") || strings.Contains(text, "@") || strings.HasPrefix(text, "ESX")},
+		{promptOld, text[0] == '~' || text[0] == '/'},
+		{promptHost, strings.Contains(text, "@")},
+		{promptPower, text[0] == 'P'},
+		{debugLine, text[0] == 'D'},
+	} {
+		if !p.may {
+			continue
+		}
+		if m := p.form().FindStringSubmatch(text); m != nil {
 			return strings.TrimSpace(m[1]), true
 		}
+	}
+	if !strings.Contains("#$>", text[:1]) {
+		return "", false
 	}
 	if m := promptBare().FindStringSubmatch(text); m != nil && isOurs(m[1]) {
 		return strings.TrimSpace(m[1]), true

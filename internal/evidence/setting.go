@@ -3,18 +3,24 @@ package evidence
 import (
 	"regexp"
 	"strings"
+	"sync"
 )
 
 // inText finds NAME=value of the libraries' variables in a text, and how NCCL's log says it.
-var inText = regexp.MustCompile(`\b((?:NCCL|RCCL|UCX|FI|OMPI|TORCH|GLOO|HSA|CUDA)_[A-Z0-9_]+)\s*(?:=|set by environment to|set to)\s*("[^"]*"|\S+)`)
+var inText = pattern(`\b((?:NCCL|RCCL|UCX|FI|OMPI|TORCH|GLOO|HSA|CUDA)_[A-Z0-9_]+)\s*(?:=|set by environment to|set to)\s*("[^"]*"|\S+)`)
 
 // SettingsIn returns the settings that a text names.
 func SettingsIn(text string, seen Seen) []Setting {
 	var out []Setting
-	for _, m := range inText.FindAllStringSubmatch(text[:min(len(text), maxText)], 64) {
+	for _, m := range inText().FindAllStringSubmatch(text[:min(len(text), maxText)], 64) {
 		s := Setting{Seen: seen, Name: m[1], Value: strings.Trim(m[2], `".,;`)}
 		s.Text = s.Name + "=" + s.Value
 		out = append(out, s)
 	}
 	return out
+}
+
+// pattern is a regular expression that is compiled when it is first used: most commands need none of them.
+func pattern(expression string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
 }

@@ -9,7 +9,7 @@ import (
 const maxText = 8 << 10
 
 // clauseEnd is where one thing that is said ends and another begins.
-var clauseEnd = regexp.MustCompile(`[;\n]|[.!?](?:\s|$)|,\s|\s(?:but|while|whereas|yet|otherwise|although|however)\s`)
+var clauseEnd = pattern(`[;\n]|[.!?](?:\s|$)|,\s|\s(?:but|while|whereas|yet|otherwise|although|however)\s`)
 
 // Read returns what a text of a person shows: contrasts, outcomes, and what it mentions.
 // Nothing of it is a fact: statements are weak, and what is said to be in order is no fault.
@@ -60,7 +60,7 @@ func Changed(change, note string, effect Effect, seen Seen) []Evidence {
 // Clauses cuts a text where one thing that is said ends and another begins.
 func Clauses(text string) []string {
 	var out []string
-	for _, c := range clauseEnd.Split(text, 128) {
+	for _, c := range clauseEnd().Split(text, 128) {
 		if strings.TrimSpace(c) != "" {
 			out = append(out, c)
 		}
@@ -168,20 +168,20 @@ func (w *words) outcomes(clauses []string, seen Seen) []Evidence {
 // statements finds what a clause mentions. What is said to be in order is not mentioned as a fault.
 func (w *words) statements(clause string, seen Seen) []Evidence {
 	good, bad := w.count(w.good, clause), w.count(w.bad, clause)
-	if inPlace := good.plain+bad.denied > 0 && bad.plain+good.denied == 0 || inOrder.MatchString(clause); inPlace && !differs.MatchString(clause) {
+	if inPlace := good.plain+bad.denied > 0 && bad.plain+good.denied == 0 || inOrder().MatchString(clause); inPlace && !differs().MatchString(clause) {
 		return nil
 	}
 	var out []Evidence
 	for _, t := range w.topics {
 		if t.says.MatchString(clause) {
-			out = append(out, Statement{Seen: seen, Topic: t.id, Differs: differs.MatchString(clause)})
+			out = append(out, Statement{Seen: seen, Topic: t.id, Differs: differs().MatchString(clause)})
 		}
 	}
 	return out
 }
 
 // inOrder finds a state in which a thing is as it should be.
-var inOrder = regexp.MustCompile(`(?i)\b(?:all|is|are|was|were) (?:\w+ )?(?:active|enabled|running|loaded|installed|configured|attached|correct|up|there)\b|\bno (?:errors?|drops?|retransmissions?)\b|\bdisabled and\b`)
+var inOrder = pattern(`(?i)\b(?:all|is|are|was|were) (?:\w+ )?(?:active|enabled|running|loaded|installed|configured|attached|correct|up|there)\b|\bno (?:errors?|drops?|retransmissions?)\b|\bdisabled and\b`)
 
 // SwitchesIn returns the ids of the states that a text names.
 func SwitchesIn(text string) []string {
@@ -199,4 +199,4 @@ func SwitchesIn(text string) []string {
 }
 
 // differs finds that a thing is not the same everywhere.
-var differs = regexp.MustCompile(`(?i)\bdiffer\w*|\bnot the same\b|\bmismatch\w*|\binconsistent\b`)
+var differs = pattern(`(?i)\bdiffer\w*|\bnot the same\b|\bmismatch\w*|\binconsistent\b`)

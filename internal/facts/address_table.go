@@ -41,7 +41,7 @@ func (t *addressTable) line(line string) []tableRow {
 	if isAddressRow(text) {
 		return nil
 	}
-	joined := strings.Contains(text, "->") || strings.Contains(text, "<-") || strings.ContainsAny(text, "↔–")
+	joined := strings.Contains(text, "->") || strings.Contains(text, "<-") || strings.Contains(text, "↔") || strings.Contains(text, "–")
 	if strings.HasPrefix(text, "#") || !joined && !strings.Contains(text, " en") { // cheap: all lines that nobody claims come here
 		return nil
 	}

@@ -2,6 +2,7 @@ package facts
 
 import (
 	"errors"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -32,11 +33,25 @@ var (
 
 // logText removes what precedes the text; stamped reports whether that had a time.
 func logText(line string) (text string, stamped bool) {
-	line = logFacility().ReplaceAllString(strings.Trim(line, " \r\n"), "") // a quotation is indented
-	line, fromService := strings.CutPrefix(line, "kernel: ")               // journald and syslog, whose time is before it
-	text = logTime().ReplaceAllString(line, "")
+	line = strings.Trim(line, " \r\n") // a quotation is indented
+	if !strings.HasPrefix(line, "[") {
+		line = without(logFacility(), line)
+	}
+	line, fromService := strings.CutPrefix(line, "kernel: ") // journald and syslog, whose time is before it
+	text = without(logTime(), line)
 	stamped = len(text) < len(line) || fromService
-	return logCaller().ReplaceAllString(text, ""), stamped
+	if strings.HasPrefix(text, "[") {
+		text = without(logCaller(), text)
+	}
+	return text, stamped
+}
+
+// without is a text without what a form finds at its beginning.
+func without(form *regexp.Regexp, text string) string {
+	if at := form.FindStringIndex(text); at != nil {
+		return text[at[1]:]
+	}
+	return text
 }
 
 func knowsDmesg(text string) bool {

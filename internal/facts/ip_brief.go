@@ -13,7 +13,8 @@ const ipBriefTool = "ip -br"
 var ipBriefLine = pattern(`^([A-Za-z][\w.-]{0,14})(?:@\S+)?\s+(UP|DOWN|UNKNOWN|LOWERLAYERDOWN|DORMANT|NOTPRESENT)\b\s*(.*)$`)
 
 func isIPBrief(line string) bool {
-	if !strings.Contains(line, " UP") && !strings.Contains(line, " DOWN") && !strings.Contains(line, "UNKNOWN") && !strings.Contains(line, "LOWERLAYERDOWN") {
+	if !strings.Contains(line, " UP") && (!strings.Contains(line, "OWN") || // of DOWN and UNKNOWN
+		!strings.Contains(line, " DOWN") && !strings.Contains(line, "UNKNOWN") && !strings.Contains(line, "LOWERLAYERDOWN")) {
 		return false
 	}
 	m := ipBriefLine().FindStringSubmatch(strings.TrimRight(line, " \r"))

@@ -38,6 +38,9 @@ const iptablesInNft = "ip filter INPUT"
 func knowsIptables(text string) bool { return hasLine(text, isIptablesLine) }
 
 func isIptablesLine(line string) bool {
+	if !strings.HasPrefix(strings.TrimSpace(line), "-") {
+		return false
+	}
 	words := strings.Fields(line)
 	return len(words) == 3 && words[0] == "-P" && slices.Contains([]string{"INPUT", "FORWARD", "OUTPUT"}, words[1]) || len(words) > 3 && words[0] == "-A" && strings.Contains(line, " -j ")
 }

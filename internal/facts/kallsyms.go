@@ -136,6 +136,9 @@ func moduleOfSymbol(line []byte) string {
 
 // isPeerSymbol knows a line of /proc/kallsyms about the interface of peer memory, as grep leaves it.
 func isPeerSymbol(line string) bool {
+	if !strings.Contains(line, peerMemorySymbol) {
+		return false
+	}
 	_, name, ok := symbolOf([]byte(line))
 	return ok && bytes.HasSuffix(name, []byte(peerMemorySymbol)) && knowsSymbols(line)
 }

@@ -13,6 +13,9 @@ func isLsmodLine(line string) bool {
 	if strings.HasPrefix(line, "Module ") && strings.HasSuffix(strings.TrimSpace(line), "Used by") {
 		return true
 	}
+	if !strings.Contains(line, "  ") {
+		return false
+	}
 	m := lsmodLine().FindStringSubmatch(strings.TrimRight(line, " \r\n"))
 	if m == nil {
 		return false

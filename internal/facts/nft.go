@@ -65,6 +65,9 @@ func isNftGoingOn(line string) bool {
 
 // isNftTable knows "table inet firewalld { # progname firewalld".
 func isNftTable(line string) bool {
+	if !strings.HasPrefix(strings.TrimSpace(line), "table") {
+		return false
+	}
 	words := strings.Fields(line)
 	return len(words) >= 4 && words[0] == "table" && slices.Contains([]string{"ip", "ip6", "inet", "arp", "bridge", "netdev"}, words[1]) && words[3] == "{"
 }

@@ -24,15 +24,15 @@ func nvidiaColumns() []string {
 
 // isNvidiaCSV knows the line of titles: names of columns alone, of which one is known.
 func isNvidiaCSV(line string) bool {
-	names := strings.Split(strings.TrimSpace(line), ", ")
-	known := false
-	for _, name := range names {
+	known, names := false, 0
+	for name := range strings.SplitSeq(strings.TrimSpace(line), ", ") {
+		names++
 		if !nvidiaColumn().MatchString(name) {
 			return false
 		}
 		known = known || slices.ContainsFunc(nvidiaColumns(), func(head string) bool { return strings.HasPrefix(name, head) })
 	}
-	return known && (len(names) > 1 || strings.Contains(line, "."))
+	return known && (names > 1 || strings.Contains(line, "."))
 }
 
 // parseNvidiaCSV reads columns by their names. Text before the titles, such as a prompt, is left out.

@@ -174,7 +174,7 @@ func isRuleGoingOn(line string) bool {
 
 // isIPRoute leaves out ip route get, which prints the one route that a packet of a user takes: it ends with that user.
 func isIPRoute(line string) bool {
-	return !strings.Contains(line, " uid ") && (digitStart(line) || strings.HasPrefix(line, "default ") || strings.HasPrefix(line, "unicast ") || strings.HasPrefix(line, "fe80:")) && isRouteLine(line)
+	return (digitStart(line) || strings.HasPrefix(line, "default ") || strings.HasPrefix(line, "unicast ") || strings.HasPrefix(line, "fe80:")) && !strings.Contains(line, " uid ") && isRouteLine(line)
 }
 
 // isRouteGoingOn knows what stands among routes: those of other types, which no rule reads, and the next hops of one.

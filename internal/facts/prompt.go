@@ -46,8 +46,13 @@ var plainCommand = pattern(`^[\w ./=|"',*:-]{2,120}$`)
 
 // isCommand reports whether a line is a command of a known tool and nothing else: "nvidia-smi topo -m", "ibstat:".
 func isCommand(line string) bool {
-	words := strings.Fields(strings.TrimPrefix(strings.TrimSuffix(strings.TrimSpace(line), ":"), "sudo "))
-	if len(words) == 0 || len(words) > 12 || !slices.Contains(commands(), path.Base(words[0])) || !plainCommand().MatchString(strings.TrimSpace(line)) {
+	text := strings.TrimPrefix(strings.TrimSuffix(strings.TrimSpace(line), ":"), "sudo ")
+	program, _, _ := strings.Cut(strings.TrimSpace(text), " ")
+	if !slices.Contains(commands(), path.Base(program)) || !plainCommand().MatchString(strings.TrimSpace(line)) {
+		return false // nearly every line
+	}
+	words := strings.Fields(text)
+	if len(words) > 12 {
 		return false
 	}
 	return !slices.ContainsFunc(words[1:], isProse)

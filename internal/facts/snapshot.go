@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"iter"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -58,7 +59,7 @@ func (l *loader) path(path string) bool {
 	case info.IsDir():
 		return l.folder(path, 0)
 	default:
-		return l.file(path, info)
+		return l.file(path, info, nil)
 	}
 }
 
@@ -118,19 +119,16 @@ func (l *loader) folder(path string, depth int) bool {
 	if err != nil {
 		return l.fail(path, err)
 	}
-	found := false
-	for _, e := range entries {
-		inner := filepath.Join(path, e.Name())
-		if !l.isSnapshot(inner, e) {
-			continue
-		}
-		found = true
-		if !l.entry(inner, e, depth) {
+	entries = slices.DeleteFunc(entries, func(e fs.DirEntry) bool { return !l.isSnapshot(filepath.Join(path, e.Name()), e) })
+	if len(entries) == 0 {
+		return l.fail(path, ErrNoFacts)
+	}
+	files := l.ahead(path, entries)
+	defer files.wait()
+	for i, e := range entries {
+		if !l.entry(filepath.Join(path, e.Name()), e, depth, files.of(i)) {
 			return false
 		}
-	}
-	if !found {
-		return l.fail(path, ErrNoFacts)
 	}
 	return true
 }
@@ -147,7 +145,8 @@ func (l *loader) isSnapshot(path string, e fs.DirEntry) bool {
 	}
 }
 
-func (l *loader) entry(path string, e fs.DirEntry, depth int) bool {
+// entry loads an entry of a folder; load is what it gives, where that was begun.
+func (l *loader) entry(path string, e fs.DirEntry, depth int, load func() (*fabric.Facts, error)) bool {
 	info, err := l.files.Stat(path)
 	switch {
 	case err != nil:
@@ -157,7 +156,7 @@ func (l *loader) entry(path string, e fs.DirEntry, depth int) bool {
 	case info.IsDir():
 		return l.fail(path, errors.New("is a link to a folder, which is not followed: name it itself"))
 	default:
-		return l.file(path, info)
+		return l.file(path, info, load)
 	}
 }
 
@@ -186,7 +185,7 @@ func (l *loader) tree(folder string) (f *fabric.Facts, err error) {
 	return f, nil
 }
 
-func (l *loader) file(path string, info fs.FileInfo) bool {
+func (l *loader) file(path string, info fs.FileInfo, load func() (*fabric.Facts, error)) bool {
 	if l.ctx.Err() != nil {
 		l.fail(path, l.ctx.Err())
 		return false
@@ -194,7 +193,10 @@ func (l *loader) file(path string, info fs.FileInfo) bool {
 	if !info.Mode().IsRegular() {
 		return l.fail(path, errors.New("is neither a file nor a folder"))
 	}
-	f, err := l.load(path)
+	if load == nil {
+		load = func() (*fabric.Facts, error) { return l.load(path) }
+	}
+	f, err := load()
 	if errors.Is(err, errNoSnapshot) {
 		return l.text(path)
 	}
@@ -272,11 +274,14 @@ func (l *loader) load(path string) (*fabric.Facts, error) {
 	if !bytes.HasPrefix(bytes.TrimLeft(head[:n], " \t\r\n"), []byte("{")) {
 		return nil, errNoSnapshot
 	}
-	text, err := io.ReadAll(io.LimitReader(whole, maxFactsFile+1))
-	if err != nil {
+	var text bytes.Buffer
+	if info, err := file.Stat(); err == nil {
+		text.Grow(int(min(info.Size(), maxFactsFile)) + bytes.MinRead)
+	}
+	if _, err := text.ReadFrom(io.LimitReader(whole, maxFactsFile+1)); err != nil {
 		return nil, err
 	}
-	return parseFacts(text)
+	return parseFacts(text.Bytes())
 }
 
 // parseFacts reads saved facts. An unknown field is an error: they are of another version.

@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // nameFiles hold the name of the host and nothing else.
@@ -134,8 +135,8 @@ func isAlphanumeric(c byte) bool {
 }
 
 var (
-	labelledGUID = regexp.MustCompile(`(?i)(?:guid\W{1,12}|\b[HSRC]-)(?:0x)?([0-9a-f]{16})\b`)
-	labelledName = regexp.MustCompile(`"(?:MF0;)?([A-Za-z0-9][\w.-]*)(?: (?:mlx|HCA|ib|rdma|bnxt|ionic|roce)[^"\n]*|:[A-Z]+\d+/[^"\n]*)"`)
+	labelledGUID = pattern(`(?i)(?:guid\W{1,12}|\b[HSRC]-)(?:0x)?([0-9a-f]{16})\b`)
+	labelledName = pattern(`"(?:MF0;)?([A-Za-z0-9][\w.-]*)(?: (?:mlx|HCA|ib|rdma|bnxt|ionic|roce)[^"\n]*|:[A-Z]+\d+/[^"\n]*)"`)
 )
 
 func (r *redactor) learnFile(name string, data []byte) {
@@ -164,10 +165,10 @@ func (r *redactor) learnFile(name string, data []byte) {
 
 func (r *redactor) learnOutput(command string, data []byte) {
 	text := string(data)
-	for _, m := range labelledGUID.FindAllStringSubmatch(text, -1) {
+	for _, m := range labelledGUID().FindAllStringSubmatch(text, -1) {
 		r.learnGUID(strings.ToLower(m[1]))
 	}
-	for _, m := range labelledSerial.FindAllStringSubmatch(text, -1) {
+	for _, m := range labelledSerial().FindAllStringSubmatch(text, -1) {
 		r.learnSerial(m[1])
 	}
 	program, _, _ := strings.Cut(command, " ")
@@ -180,7 +181,7 @@ func (r *redactor) learnOutput(command string, data []byte) {
 			r.learnChassis(v, false)
 		}
 	case strings.HasPrefix(program, "ib"):
-		for _, m := range labelledName.FindAllStringSubmatch(text, -1) {
+		for _, m := range labelledName().FindAllStringSubmatch(text, -1) {
 			r.learnName(m[1])
 		}
 	}
@@ -225,4 +226,9 @@ func (r *redactor) learnMAC(digits string) {
 	if n, err := hex.Decode(m[:], []byte(digits[:min(len(digits), 12)])); err == nil && n == len(m) && m != [6]byte{} {
 		r.macs[m] = true
 	}
+}
+
+// pattern is a regular expression that is compiled when it is first used: most commands need none of them.
+func pattern(expression string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/hex"
 	"net/netip"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -72,29 +71,29 @@ func merge(claimed, found []span) []span {
 }
 
 var (
-	labelledSerial = regexp.MustCompile(`(?i)(?:\b|_)(?:(?:serial|s/n|sn|asset[ _-]?tag|service[ _-]?tag)(?:[ _-]?(?:number|num|no)\b\.?)?)["\]]?[ \t]*[:=][ \t]*"?([0-9A-Za-z][\w./-]*)`)
+	labelledSerial = pattern(`(?i)(?:\b|_)(?:(?:serial|s/n|sn|asset[ _-]?tag|service[ _-]?tag)(?:[ _-]?(?:number|num|no)\b\.?)?)["\]]?[ \t]*[:=][ \t]*"?([0-9A-Za-z][\w./-]*)`)
 	// labelledID is the number of a GPU that its maker gives out once: rocm-smi, nvidia-smi -q (per-device identifier).
-	labelledID   = regexp.MustCompile(`(?i)\b(?:unique[ _-]?id|gpu pdi)[ \t]*:[ \t]*(?:0x)?([0-9a-f]{8,})\b`)
-	uuids        = regexp.MustCompile(`(?i)\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b|\b[0-9a-f]{32}\b`)
-	bytePairs    = regexp.MustCompile(`(?i)[0-9a-f]{2}(?:[:-][0-9a-f]{2}){5,}`)
-	colonGroups  = regexp.MustCompile(`[0-9a-fA-F]*:[0-9a-fA-F:]*:[0-9a-fA-F:.]*`)
-	manyDigits   = regexp.MustCompile(`(?i)[0-9a-f]{12,16}|[0-9a-f]{4}\.[0-9a-f]{4}\.[0-9a-f]{4}`)
-	quads        = regexp.MustCompile(`\d{1,3}(?:\.\d{1,3}){3}(?:/\d{1,2})?`)
-	chipIDs      = regexp.MustCompile(`(?m)^ *(?:GPU PDI|GPU Fabric GUID) +: 0x([0-9a-fA-F]{6,32})`)
-	homeFolders  = regexp.MustCompile(`(?:/home|/Users)/([^/\s"':;,()<>]+)`)
-	processNames = regexp.MustCompile(`(?m)^ *Process ID +: [0-9]+\n(?: +Type +: .*\n)? +Name +: (\S.*)$`)
+	labelledID   = pattern(`(?i)\b(?:unique[ _-]?id|gpu pdi)[ \t]*:[ \t]*(?:0x)?([0-9a-f]{8,})\b`)
+	uuids        = pattern(`(?i)\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b|\b[0-9a-f]{32}\b`)
+	bytePairs    = pattern(`(?i)[0-9a-f]{2}(?:[:-][0-9a-f]{2}){5,}`)
+	colonGroups  = pattern(`[0-9a-fA-F]*:[0-9a-fA-F:]*:[0-9a-fA-F:.]*`)
+	manyDigits   = pattern(`(?i)[0-9a-f]{12,16}|[0-9a-f]{4}\.[0-9a-f]{4}\.[0-9a-f]{4}`)
+	quads        = pattern(`\d{1,3}(?:\.\d{1,3}){3}(?:/\d{1,2})?`)
+	chipIDs      = pattern(`(?m)^ *(?:GPU PDI|GPU Fabric GUID) +: 0x([0-9a-fA-F]{6,32})`)
+	homeFolders  = pattern(`(?:/home|/Users)/([^/\s"':;,()<>]+)`)
+	processNames = pattern(`(?m)^ *Process ID +: [0-9]+\n(?: +Type +: .*\n)? +Name +: (\S.*)$`)
 )
 
 // findHomes finds the names of people in paths.
 func (r *redactor) findHomes(text, _ string) (found []span) {
-	for _, m := range homeFolders.FindAllStringSubmatchIndex(text, -1) {
+	for _, m := range homeFolders().FindAllStringSubmatchIndex(text, -1) {
 		found = append(found, span{m[2], m[3], "user"})
 	}
 	return found
 }
 
 func (r *redactor) findSerials(text, _ string) (found []span) {
-	for _, m := range labelledSerial.FindAllStringSubmatchIndex(text, -1) {
+	for _, m := range labelledSerial().FindAllStringSubmatchIndex(text, -1) {
 		if value := text[m[2]:m[3]]; isSerial(value) {
 			found = append(found, span{m[2], m[3], r.serial(value)})
 		}
@@ -103,7 +102,7 @@ func (r *redactor) findSerials(text, _ string) (found []span) {
 }
 
 func (r *redactor) findIDs(text, _ string) (found []span) {
-	for _, m := range labelledID.FindAllStringSubmatchIndex(text, -1) {
+	for _, m := range labelledID().FindAllStringSubmatchIndex(text, -1) {
 		found = append(found, span{m[2], m[3], r.hexadecimal("id", text[m[2]:m[3]])})
 	}
 	return found
@@ -112,10 +111,10 @@ func (r *redactor) findIDs(text, _ string) (found []span) {
 // findGPUs finds what nvidia-smi -q prints of a GPU and of who uses it besides serial numbers: identifiers of the chip and of
 // its place in a rack, and the names of processes.
 func (r *redactor) findGPUs(text, _ string) (found []span) {
-	for _, m := range chipIDs.FindAllStringSubmatchIndex(text, -1) {
+	for _, m := range chipIDs().FindAllStringSubmatchIndex(text, -1) {
 		found = append(found, span{m[2], m[3], r.hexadecimal("chip", text[m[2]:m[3]])})
 	}
-	for _, m := range processNames.FindAllStringSubmatchIndex(text, -1) {
+	for _, m := range processNames().FindAllStringSubmatchIndex(text, -1) {
 		found = append(found, span{m[2], m[3], "process"})
 	}
 	slices.SortFunc(found, func(a, b span) int { return cmp.Compare(a.from, b.from) })
@@ -123,7 +122,7 @@ func (r *redactor) findGPUs(text, _ string) (found []span) {
 }
 
 func (r *redactor) findUUIDs(text, _ string) (found []span) {
-	for _, m := range uuids.FindAllStringIndex(text, -1) {
+	for _, m := range uuids().FindAllStringIndex(text, -1) {
 		found = append(found, span{m[0], m[1], r.hexadecimal("uuid", text[m[0]:m[1]])})
 	}
 	return found
@@ -131,7 +130,7 @@ func (r *redactor) findUUIDs(text, _ string) (found []span) {
 
 // findBytes finds MAC addresses, IPoIB addresses and EUI-64 in pairs of digits.
 func (r *redactor) findBytes(text, _ string) (found []span) {
-	for _, m := range bytePairs.FindAllStringIndex(text, -1) {
+	for _, m := range bytePairs().FindAllStringIndex(text, -1) {
 		pairs := text[m[0]:m[1]]
 		if isHexNear(text, m[0]-1) || isHexNear(text, m[1]) {
 			continue
@@ -165,7 +164,7 @@ const guidText = len("0000:0000:0000:0000")
 
 // findColons finds GUIDs, GIDs and IPv6 addresses.
 func (r *redactor) findColons(text, _ string) (found []span) {
-	for _, m := range colonGroups.FindAllStringIndex(text, -1) {
+	for _, m := range colonGroups().FindAllStringIndex(text, -1) {
 		from, to := trimColons(text, m[0], m[1])
 		if from > 0 && isAlphanumeric(text[from-1]) || to < len(text) && isAlphanumeric(text[to]) {
 			continue
@@ -245,7 +244,7 @@ func lengthBehind(text string, at, most int) (length int, ok bool) {
 // findDigits finds GUIDs and MAC addresses without separators. Such digits may be anything, so that only
 // those are replaced that are known to be one, or that stand in an interface name made of them.
 func (r *redactor) findDigits(text, _ string) (found []span) {
-	for _, m := range manyDigits.FindAllStringIndex(text, -1) {
+	for _, m := range manyDigits().FindAllStringIndex(text, -1) {
 		token := text[m[0]:m[1]]
 		named := m[0] >= 3 && slices.Contains([]string{"enx", "wlx", "ibx"}, text[m[0]-3:m[0]])
 		if isHexNear(text, m[1]) || !named && isHexNear(text, m[0]-1) {
@@ -274,7 +273,7 @@ func (r *redactor) findDigits(text, _ string) (found []span) {
 // findIPv4 finds addresses and prefixes in dotted form. Versions look the same: where one is to be expected,
 // only an address of a subnet that the recording speaks of is replaced.
 func (r *redactor) findIPv4(text, context string) (found []span) {
-	for _, m := range quads.FindAllStringIndex(text, -1) {
+	for _, m := range quads().FindAllStringIndex(text, -1) {
 		if !standsAlone(text, m[0], m[1]) {
 			continue
 		}
@@ -309,18 +308,18 @@ func standsAlone(text string, from, to int) bool {
 	return !isAlphanumeric(text[to]) && !isNumber
 }
 
-var versionWords = regexp.MustCompile(`(?i)version|firmware|fw|driver|release|revision|\brev\b|pkg|bios|ofed|build`)
+var versionWords = pattern(`(?i)version|firmware|fw|driver|release|revision|\brev\b|pkg|bios|ofed|build`)
 
 // speaksOfVersion looks at the words before a place in the same line, and at the name of the file.
 func speaksOfVersion(before, context string) bool {
 	const near = 48 // bytes
 	line := before[strings.LastIndexByte(before, '\n')+1:]
 	line = line[max(0, len(line)-near):]
-	if versionWords.MatchString(line) {
+	if versionWords().MatchString(line) {
 		return true
 	}
 	isFile := strings.HasPrefix(context, "/")
-	return isFile && versionWords.MatchString(context[strings.LastIndexByte(context, '/')+1:])
+	return isFile && versionWords().MatchString(context[strings.LastIndexByte(context, '/')+1:])
 }
 
 // findWords finds the names and serial numbers that were learned, in any case, between other characters than
@@ -359,11 +358,11 @@ func lowerASCII(text string) string {
 	return string(b)
 }
 
-var queryFlag = regexp.MustCompile(`--query-[a-z-]+=(\S+)`)
+var queryFlag = pattern(`--query-[a-z-]+=(\S+)`)
 
 // columns replaces the serial numbers in a table that nvidia-smi was asked for by the names of its columns.
 func (r *redactor) columns(command, text string) string {
-	m := queryFlag.FindStringSubmatch(command)
+	m := queryFlag().FindStringSubmatch(command)
 	if m == nil {
 		return text
 	}

@@ -19,11 +19,7 @@ func Parse(file string, text []byte, cat *catalog.Catalog) (*Cluster, error) {
 	if d.tooLarge() {
 		return nil, append(problems, d.problems...).sorted()
 	}
-	value, err := d.checkSchema()
-	if err != nil {
-		return nil, err
-	}
-	c, err := decode(value)
+	c, err := decode(d.checkSchema())
 	if err != nil {
 		return nil, err
 	}

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"railwright.dev/railwright/internal/fabric"
 )
@@ -52,7 +53,7 @@ func (b *block) closing(line string) bool {
 }
 
 // blockSpread parts "P99 TTFT (ms)" into its statistic and what it is of.
-var blockSpread = regexp.MustCompile(`^(Mean|Median|Max|Std|P\d+(?:\.\d+)?) (TTFT|TPOT|ITL|E2E Latency|E2EL)$`)
+var blockSpread = pattern(`^(Mean|Median|Max|Std|P\d+(?:\.\d+)?) (TTFT|TPOT|ITL|E2E Latency|E2EL)$`)
 
 // read takes one line: a name, a colon, and a value.
 func (b *block) read(line int, text string) {
@@ -75,7 +76,7 @@ func (b *block) read(line int, text string) {
 	if b.words(plain, fields) {
 		return
 	}
-	m := blockSpread.FindStringSubmatch(plain)
+	m := blockSpread().FindStringSubmatch(plain)
 	into, wanted := blockNumber(&b.t, plain)
 	count, isCount := blockCount(&b.t, plain, &b.most)
 	if m == nil && !isCount && into.to == nil {
@@ -257,4 +258,9 @@ func lengths(t *fabric.LoadTest) {
 	if t.OutputTokens != nil && t.Output == nil {
 		t.Output = fabric.LoadSpread{"avg": *t.OutputTokens / n}
 	}
+}
+
+// pattern is a regular expression that is compiled when it is first used: most commands need none of them.
+func pattern(expression string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
 }

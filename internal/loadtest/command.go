@@ -2,7 +2,6 @@ package loadtest
 
 import (
 	"math"
-	"regexp"
 	"strings"
 
 	"railwright.dev/railwright/internal/fabric"
@@ -17,17 +16,17 @@ type command struct {
 }
 
 var (
-	assignment = regexp.MustCompile(`^\s*(?:export\s+)?([A-Za-z_][A-Za-z0-9_]*)=("[^"]*"|'[^']*'|[^\s;]*)\s*$`)
-	variable   = regexp.MustCompile(`\$\{?([A-Za-z_][A-Za-z0-9_]*)\}?`)
-	argument   = regexp.MustCompile(`(\w+)=('[^']*'|[^,)]*)`) // of a Namespace that Python prints
-	word       = regexp.MustCompile(`(?:'[^']*'|"[^"]*"|[^\s'"])+`)
+	assignment = pattern(`^\s*(?:export\s+)?([A-Za-z_][A-Za-z0-9_]*)=("[^"]*"|'[^']*'|[^\s;]*)\s*$`)
+	variable   = pattern(`\$\{?([A-Za-z_][A-Za-z0-9_]*)\}?`)
+	argument   = pattern(`(\w+)=('[^']*'|[^,)]*)`) // of a Namespace that Python prints
+	word       = pattern(`(?:'[^']*'|"[^"]*"|[^\s'"])+`)
 
-	callAIPerf = regexp.MustCompile(`\baiperf profile\b`)
-	callGenAI  = regexp.MustCompile(`\bgenai-perf (?:profile\b|-m\b|--)`)
+	callAIPerf = pattern(`\baiperf profile\b`)
+	callGenAI  = pattern(`\bgenai-perf (?:profile\b|-m\b|--)`)
 	// callPerf is the program that GenAI-Perf runs, and prints with the load (genai_perf/subcommand/subcommand.py).
-	callPerf   = regexp.MustCompile(`\bperf_analyzer -m `)
-	callVLLM   = regexp.MustCompile(`\bvllm bench serve\b|\bbenchmark_serving\.py\b|^\s*Namespace\(.*\bnum_prompts=`)
-	callSGLang = regexp.MustCompile(`\bsglang\.bench_serving\b|\bbenchmark_args=Namespace\(`)
+	callPerf   = pattern(`\bperf_analyzer -m `)
+	callVLLM   = pattern(`\bvllm bench serve\b|\bbenchmark_serving\.py\b|^\s*Namespace\(.*\bnum_prompts=`)
+	callSGLang = pattern(`\bsglang\.bench_serving\b|\bbenchmark_args=Namespace\(`)
 )
 
 // findCommands returns the calls of load generators in a text, with the variables of its shell put in where they are set.
@@ -35,7 +34,7 @@ func findCommands(lines []string) []command {
 	var all []command
 	set := map[string]string{}
 	for i := 0; i < len(lines); i++ {
-		if m := assignment.FindStringSubmatch(lines[i]); m != nil {
+		if m := assignment().FindStringSubmatch(lines[i]); m != nil {
 			set[m[1]] = strings.Trim(m[2], `"'`)
 			continue
 		}
@@ -64,13 +63,13 @@ func toolOf(line string) string {
 		return ""
 	}
 	switch {
-	case callAIPerf.MatchString(line):
+	case callAIPerf().MatchString(line):
 		return toolAIPerf
-	case callGenAI.MatchString(line), callPerf.MatchString(line):
+	case callGenAI().MatchString(line), callPerf().MatchString(line):
 		return toolGenAI
-	case callSGLang.MatchString(line):
+	case callSGLang().MatchString(line):
 		return toolSGLang
-	case callVLLM.MatchString(line):
+	case callVLLM().MatchString(line):
 		return toolVLLM
 	}
 	return ""
@@ -78,7 +77,7 @@ func toolOf(line string) string {
 
 // expand puts the variables in that are set; another stays as it is, and is then no number.
 func expand(text string, set map[string]string) string {
-	return variable.ReplaceAllStringFunc(text, func(v string) string {
+	return variable().ReplaceAllStringFunc(text, func(v string) string {
 		if value, ok := set[strings.Trim(v, "${}")]; ok {
 			return value
 		}
@@ -90,18 +89,18 @@ func expand(text string, set map[string]string) string {
 func words(text string) []string {
 	if _, list, found := strings.Cut(text, "Namespace("); found {
 		var out []string
-		for _, m := range argument.FindAllStringSubmatch(list, -1) {
+		for _, m := range argument().FindAllStringSubmatch(list, -1) {
 			if value := strings.Trim(m[2], "'"); value != "None" && value != "False" {
 				out = append(out, "--"+strings.ReplaceAll(m[1], "_", "-"), value)
 			}
 		}
 		return out
 	}
-	if at := callPerf.FindStringIndex(text); at != nil { // in quotes as a whole
+	if at := callPerf().FindStringIndex(text); at != nil { // in quotes as a whole
 		return strings.Fields(strings.TrimRight(text[at[0]:], "' "))
 	}
 	var out []string
-	for _, m := range word.FindAllString(text, -1) {
+	for _, m := range word().FindAllString(text, -1) {
 		out = append(out, strings.NewReplacer(`'`, "", `"`, "").Replace(m))
 	}
 	return out

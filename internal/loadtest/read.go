@@ -3,7 +3,6 @@ package loadtest
 import (
 	"bytes"
 	"cmp"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -93,13 +92,13 @@ func runsOf(tables []table) (tests []fabric.LoadTest) {
 }
 
 var (
-	colour     = regexp.MustCompile("\x1b\\[[0-9;?]*[A-Za-z]")
-	loadFolder = regexp.MustCompile(`(?:^|[-_])(concurrency|request_rate)_?(\d+(?:\.\d+)?)$`)
+	colour     = pattern("\x1b\\[[0-9;?]*[A-Za-z]")
+	loadFolder = pattern(`(?:^|[-_])(concurrency|request_rate)_?(\d+(?:\.\d+)?)$`)
 )
 
 // splitLines parts a text; colours and carriage returns of a terminal are dropped.
 func splitLines(text string) []string {
-	text = colour.ReplaceAllString(text, "")
+	text = colour().ReplaceAllString(text, "")
 	lines := strings.Split(text, "\n")
 	for i, l := range lines {
 		l = strings.TrimRight(l, "\r")
@@ -174,7 +173,7 @@ func fromPath(t *fabric.LoadTest, name string) {
 	}
 	folders := strings.Split(strings.ReplaceAll(name, `\`, "/"), "/")
 	for _, f := range slices.Backward(folders[:len(folders)-1]) {
-		if m := loadFolder.FindStringSubmatch(f); m != nil {
+		if m := loadFolder().FindStringSubmatch(f); m != nil {
 			n, ok := parseNumber(m[2])
 			switch {
 			case !ok:

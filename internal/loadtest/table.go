@@ -1,7 +1,6 @@
 package loadtest
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
@@ -106,14 +105,14 @@ func border(line string) (is, last bool) {
 
 // numbersAtEnd parts a row without bars: its name, then its numbers.
 func numbersAtEnd(line string) []string {
-	m := rowAtEnd.FindStringSubmatch(strings.TrimSpace(line))
+	m := rowAtEnd().FindStringSubmatch(strings.TrimSpace(line))
 	if m == nil {
 		return nil
 	}
 	return append([]string{m[1]}, strings.Fields(m[2])...)
 }
 
-var rowAtEnd = regexp.MustCompile(`^([A-Za-z].*?)\s+((?:-?[\d.,]+|N/A)(?:\s+(?:-?[\d.,]+|N/A))*)$`)
+var rowAtEnd = pattern(`^([A-Za-z].*?)\s+((?:-?[\d.,]+|N/A)(?:\s+(?:-?[\d.,]+|N/A))*)$`)
 
 // findTables returns the tables of a text whose lines are given.
 func findTables(lines []string) []table {

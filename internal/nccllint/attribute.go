@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"sync"
 
 	"github.com/agext/levenshtein"
 	"railwright.dev/railwright/internal/fabric"
@@ -230,7 +231,7 @@ func (r *parsedFile) filled(e *ncclxml.Element) bool {
 }
 
 // plainNumber is a number that C and people read alike; only to C a leading zero means octal.
-var plainNumber = regexp.MustCompile(`^[+-]?(?:0|[1-9][0-9]*|0[xX][0-9A-Fa-f]+)$`)
+var plainNumber = pattern(`^[+-]?(?:0|[1-9][0-9]*|0[xX][0-9A-Fa-f]+)$`)
 
 // numberAttributes are those that NCCL reads with strtol, except those with a rule of their own.
 func numberAttributes(element string) []string {
@@ -256,7 +257,7 @@ func checkNumbers(r *parsedFile) []verdict {
 		var out []verdict
 		for _, name := range numberAttributes(e.Name) {
 			value, has := e.Get(name)
-			if !has || plainNumber.MatchString(value) {
+			if !has || plainNumber().MatchString(value) {
 				continue
 			}
 			v := attributeVerdict(e, name)
@@ -274,20 +275,20 @@ func checkNumbers(r *parsedFile) []verdict {
 // meantNumber is the number that a person reads in a text: blanks around it and leading zeros do not count.
 func meantNumber(text string) (number int64, ok bool) {
 	digits, _ := blankless(text)
-	if plainNumber.MatchString(digits) {
+	if plainNumber().MatchString(digits) {
 		return ncclxml.Strtol(digits, 0), true
 	}
 	number, err := strconv.ParseInt(digits, 10, 64)
 	return number, err == nil
 }
 
-var entity = regexp.MustCompile(`&(?:#[0-9]+|#x[0-9A-Fa-f]+|[A-Za-z][A-Za-z0-9]*);`)
+var entity = pattern(`&(?:#[0-9]+|#x[0-9A-Fa-f]+|[A-Za-z][A-Za-z0-9]*);`)
 
 func checkEntities(r *parsedFile) []verdict {
 	return r.everyElement(func(e *ncclxml.Element) []verdict {
 		var out []verdict
 		for _, a := range e.Attributes {
-			if found := entity.FindString(a.Value); found != "" && slices.Contains(ncclxml.KnownAttributes(e.Name), a.Name) {
+			if found := entity().FindString(a.Value); found != "" && slices.Contains(ncclxml.KnownAttributes(e.Name), a.Name) {
 				v := attributeVerdict(e, a.Name)
 				v.why = fmt.Sprintf("NCCL does not decode entities: it reads %s as %d characters.", ncclxml.Excerpt(found), len(found))
 				out = append(out, v)
@@ -295,4 +296,9 @@ func checkEntities(r *parsedFile) []verdict {
 		}
 		return out
 	})
+}
+
+// pattern is a regular expression that is compiled when it is first used: most commands need none of them.
+func pattern(expression string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
 }

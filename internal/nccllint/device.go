@@ -139,7 +139,7 @@ func checkNetSpeed(r *parsedFile) []verdict {
 		case got <= 0:
 			v.why = fmt.Sprintf("NCCL reads %d and assumes %d Mb/s.", got, ncclxml.AssumedMbps)
 			v.cost = "NCCL assumes 1.25 GB/s for the NIC"
-		case !plainNumber.MatchString(text):
+		case !plainNumber().MatchString(text):
 			v.why = fmt.Sprintf("NCCL reads %d Mb/s.", got)
 			v.cost = fmt.Sprintf("NCCL assumes %.3g GB/s for the NIC", float64(got)/ncclxml.MbpsPerGB)
 		case got < slowMegabits:

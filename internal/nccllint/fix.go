@@ -218,7 +218,7 @@ func (m *fixer) value(t *ncclxml.Tag, a *ncclxml.TagAttribute) {
 		written, _ = ncclxml.SpeedText(speed)
 		why = fmt.Sprintf("%q is unknown to NCCL, which assumes %d GT/s.", ncclxml.Excerpt(a.Value), ncclxml.AssumedGTs)
 	case t.Name == "pci" && a.Name == "link_width":
-		number := widthDigits.FindStringSubmatch(a.Value)
+		number := widthDigits().FindStringSubmatch(a.Value)
 		if number == nil {
 			return
 		}

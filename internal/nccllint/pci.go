@@ -2,7 +2,6 @@ package nccllint
 
 import (
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 
@@ -113,7 +112,7 @@ func (r *parsedFile) partSpeed(e *ncclxml.Element) float64 {
 }
 
 // widthDigits is the number in a text such as x8, 8x or x 16.
-var widthDigits = regexp.MustCompile(`^\s*[xX×]?\s*([0-9]{1,3})\s*[xX]?(?:\s*lanes?)?\s*$`)
+var widthDigits = pattern(`^\s*[xX×]?\s*([0-9]{1,3})\s*[xX]?(?:\s*lanes?)?\s*$`)
 
 // maxWidth is the widest link of PCI Express (PCIe 5.0, 1.2).
 const maxWidth = 32
@@ -130,7 +129,7 @@ func checkLinkWidth(r *parsedFile) []verdict {
 		if got == 0 {
 			v.why = fmt.Sprintf("NCCL finds no number and assumes %d lanes.", ncclxml.AssumedWidth)
 		}
-		m := widthDigits.FindStringSubmatch(text)
+		m := widthDigits().FindStringSubmatch(text)
 		if m == nil {
 			v.cost = "NCCL assumes a rate other than the file states"
 			if strings.TrimSpace(text) == "" { // as 0 in NCCL's own dump, where the hardware reports none

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // ScaleUpRate is what NCCL or RCCL assumes for one link of a GPU, GB/s one way.
@@ -64,17 +65,17 @@ func LaneRate(speed string) (gbs float64, known bool) {
 }
 
 var (
-	speedNumber     = regexp.MustCompile(`(?i)^\s*([0-9]+(?:\.[0-9]+)?)\s*GT/?s`)
-	speedGeneration = regexp.MustCompile(`(?i)^\s*(?:pcie\s*)?gen\s*([1-6])\s*$`)
+	speedNumber     = pattern(`(?i)^\s*([0-9]+(?:\.[0-9]+)?)\s*GT/?s`)
+	speedGeneration = pattern(`(?i)^\s*(?:pcie\s*)?gen\s*([1-6])\s*$`)
 )
 
 // MeantSpeed is the speed that a person reads in a text, GT/s; ok is false where it has none.
 func MeantSpeed(text string) (speed float64, ok bool) {
-	if m := speedNumber.FindStringSubmatch(text); m != nil {
+	if m := speedNumber().FindStringSubmatch(text); m != nil {
 		speed, err := strconv.ParseFloat(m[1], 64)
 		return speed, err == nil
 	}
-	if m := speedGeneration.FindStringSubmatch(text); m != nil {
+	if m := speedGeneration().FindStringSubmatch(text); m != nil {
 		generation, _ := strconv.Atoi(m[1])
 		return []float64{2.5, 5, 8, 16, 32, 64}[generation-1], true
 	}
@@ -274,4 +275,9 @@ func (cpu HostCPU) Word() string {
 	default:
 		return ""
 	}
+}
+
+// pattern is a regular expression that is compiled when it is first used: most commands need none of them.
+func pattern(expression string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
 }

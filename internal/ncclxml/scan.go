@@ -3,7 +3,6 @@ package ncclxml
 import (
 	"bytes"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 )
@@ -147,10 +146,10 @@ func (s *scanner) lineText(from int) string {
 }
 
 // tagStart is the beginning of a tag that has lost its <.
-var tagStart = regexp.MustCompile(`^(?:system|cpu|pci|gpu|nic|net|nvlink|xgmi|c2c|pcilink)(?:[ \t]+[a-z_]+=|[ \t]*/?>)`)
+var tagStart = pattern(`^(?:system|cpu|pci|gpu|nic|net|nvlink|xgmi|c2c|pcilink)(?:[ \t]+[a-z_]+=|[ \t]*/?>)`)
 
 // attributeStart is the beginning of an attribute.
-var attributeStart = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*[ \t]*=[ \t]*["']`)
+var attributeStart = pattern(`^[A-Za-z_][A-Za-z0-9_]*[ \t]*=[ \t]*["']`)
 
 // betweenTags reads text where NCCL accepts only a tag.
 func (s *scanner) betweenTags() {
@@ -159,14 +158,14 @@ func (s *scanner) betweenTags() {
 		segment = segment[:i]
 	}
 	switch {
-	case tagStart.Match(segment):
+	case tagStart().Match(segment):
 		at := s.at
 		t := s.open(s.at)
 		s.problem(Problem{
 			Kind: KindText, Line: t.Line, Stop: t.Line, Text: s.lineText(at), Detail: fmt.Sprintf("the < before %s is missing", t.Name),
 			Message: fmt.Sprintf("XML Parse error : expecting '<', got '%s'", s.text[at:at+1]), Fix: "< added",
 		})
-	case attributeStart.Match(segment) && s.headless():
+	case attributeStart().Match(segment) && s.headless():
 	default:
 		end := len(s.text)
 		if i := bytes.IndexAny(s.text[s.at:], "<\n"); i >= 0 {

@@ -3,7 +3,6 @@ package ncclxml
 import (
 	"bytes"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 )
@@ -11,7 +10,7 @@ import (
 // open reads an opening or self-closing tag, from its name on; from is where it begins.
 func (s *scanner) open(from int) *Tag {
 	t := Tag{Line: s.lineOf(from), from: from, Changed: s.text[from] != '<'}
-	if !attributeStart.Match(s.window(s.at, scanExcerpt)) {
+	if !attributeStart().Match(s.window(s.at, scanExcerpt)) {
 		t.Name = s.identifier()
 	}
 	for t.Kind == TagNone {
@@ -93,7 +92,7 @@ func (s *scanner) blank(t *Tag) {
 // insideTag reads a < in a tag: a closing tag of no element of this format is an invalid insertion between attributes;
 // anything else begins the next tag, and this one has lost its end.
 func (s *scanner) insideTag(t *Tag) {
-	m := foreignClose.FindSubmatch(s.window(s.at, scanExcerpt))
+	m := foreignClose().FindSubmatch(s.window(s.at, scanExcerpt))
 	if m == nil || IsElement(string(m[1])) {
 		s.unended(t, "XML Parse : expected >, got '<'")
 		return
@@ -107,7 +106,7 @@ func (s *scanner) insideTag(t *Tag) {
 	s.at += len(m[0])
 }
 
-var foreignClose = regexp.MustCompile(`^</?([A-Za-z0-9]{1,32})[ \t]*/?>`)
+var foreignClose = pattern(`^</?([A-Za-z0-9]{1,32})[ \t]*/?>`)
 
 // unended reports a tag without its end. The kind of element determines what the end should have been.
 func (s *scanner) unended(t *Tag, says string) {

@@ -58,8 +58,11 @@ func ReadBnxtReConf(text string) (map[string]string, error) {
 // IsBnxtReConf reports whether a line is a setting of that file.
 func IsBnxtReConf(line string) bool {
 	name, value, ok := strings.Cut(strings.TrimSpace(line), "=")
+	if !ok || value == "" || len(value) > 5 {
+		return false
+	}
 	_, known := settingLimits()[name]
-	return ok && known && value != "" && len(value) <= 5 && fabric.Printable(value) == value && !slices.Contains([]string{"y", "n"}, value)
+	return known && fabric.Printable(value) == value && !slices.Contains([]string{"y", "n"}, value)
 }
 
 // SettingNames are the names of the settings that are read, in the order of the file.

@@ -3,7 +3,6 @@ package pipeline
 import (
 	"encoding/json"
 	"io/fs"
-	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -120,9 +119,9 @@ func (f *finder) switchOf(base, inside string) (string, bool) {
 	if f.names[inside] {
 		return inside, true
 	}
-	for _, name := range slices.Sorted(maps.Keys(f.names)) {
-		if rest, ok := strings.CutPrefix(stem, name); ok && (rest == "" || strings.ContainsRune("._- ", rune(rest[0]))) {
-			return name, true
+	for end := range len(stem) + 1 { // the shortest name, up to a separator or to the end
+		if (end == len(stem) || strings.IndexByte("._- ", stem[end]) >= 0) && f.names[stem[:end]] {
+			return stem[:end], true
 		}
 	}
 	return "", false

@@ -56,6 +56,7 @@ func TestLostLines(t *testing.T) {
 	for _, os := range []string{"sonic", "dell-sonic", "eos", "junos"} {
 		for _, scheme := range []string{"p2p31", "rail24"} {
 			t.Run(os+"-"+scheme, func(t *testing.T) {
+				t.Parallel()
 				p := attackedPlan(t, os, scheme, "2", "ecn: {}, watchdog: {}, share: 60, cable_m: 30")
 				whole := renderSwitch(t, p.Switches[0], p.Traffic)
 				lines := bytes.SplitAfter(whole, []byte("\n"))

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"railwright.dev/railwright/internal/draw"
 	"railwright.dev/railwright/internal/fabric"
@@ -137,15 +138,15 @@ func impersonal(f fabric.Finding) string {
 }
 
 var (
-	askedBy    = regexp.MustCompile("`[^`]+` tells it") // as rules name the command that was not answered
-	pciAddress = regexp.MustCompile(`\b(?:[0-9a-f]{4}:)?[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]\b`)
+	askedBy    = pattern("`[^`]+` tells it") // as rules name the command that was not answered
+	pciAddress = pattern(`\b(?:[0-9a-f]{4}:)?[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]\b`)
 )
 
 // anyNIC is a reason with NIC instead of a NIC's name or PCI address in the command that would tell it: eight NICs whose tool is
 // not installed lack one thing.
 func anyNIC(why, nic string) string {
-	return askedBy.ReplaceAllStringFunc(why, func(asked string) string {
-		words := strings.Split(pciAddress.ReplaceAllLiteralString(asked, "NIC"), " ")
+	return askedBy().ReplaceAllStringFunc(why, func(asked string) string {
+		words := strings.Split(pciAddress().ReplaceAllLiteralString(asked, "NIC"), " ")
 		for i, w := range words {
 			if strings.Trim(w, "`") == nic {
 				words[i] = strings.Replace(w, nic, "NIC", 1)
@@ -350,3 +351,8 @@ func expected(f fabric.Finding) string { return f.Expected }
 func why(f fabric.Finding) string      { return f.Why }
 func cost(f fabric.Finding) string     { return f.Cost }
 func fix(f fabric.Finding) string      { return f.Fix }
+
+// pattern is a regular expression that is compiled when it is first used: most commands need none of them.
+func pattern(expression string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
+}

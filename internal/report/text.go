@@ -253,8 +253,12 @@ func together(all []group) [][]group {
 	var out [][]group
 	for _, g := range all {
 		lacks := g.lacks()
+		if lacks == "" {
+			out = append(out, []group{g})
+			continue
+		}
 		i := slices.IndexFunc(index[lacks], func(i int) bool { return slices.Equal(out[i][0].subjects, g.subjects) })
-		if lacks != "" && i >= 0 {
+		if i >= 0 {
 			at := index[lacks][i]
 			out[at] = append(out[at], g)
 			continue

@@ -11,7 +11,7 @@ import (
 	"railwright.dev/railwright/internal/fabric"
 )
 
-// WriteArtifacts writes rendered files below the folder one at a time, and the text that index returns for them
+// WriteArtifacts writes rendered files below the folder as they come, and the text that index returns for them
 // next to them. It builds everything under another name first: a folder that cannot be completed does not
 // appear. An existing folder is replaced only if it is empty, or a render with nothing else in it: what its index lists,
 // unchanged.
@@ -46,15 +46,15 @@ func WriteArtifacts(folder string, artifacts iter.Seq[fabric.Artifact], index fu
 
 // build writes the files and the index into an empty folder.
 func build(folder string, artifacts iter.Seq[fabric.Artifact], index func(iter.Seq[fabric.Artifact]) ([]byte, error)) error {
-	var writeErr error
+	w := newWriters(folder)
 	text, err := index(func(yield func(fabric.Artifact) bool) {
 		for a := range artifacts {
-			if writeErr = writeArtifact(folder, a); writeErr != nil || !yield(a) {
+			if !w.write(a) || !yield(a) {
 				return
 			}
 		}
 	})
-	if err := errors.Join(writeErr, err); err != nil {
+	if err := errors.Join(w.wait(), err); err != nil {
 		return err
 	}
 	if err := os.WriteFile(filepath.Join(folder, IndexFile), text, 0o644); err != nil {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"strconv"
+	"strings"
 	"sync"
 )
 
@@ -22,6 +23,9 @@ const GPUFunction = "000f:01:00.0"
 
 // placeOf is the inverse of Function.
 func placeOf(address string) (port, twin int, ok bool) {
+	if !strings.Contains(address, ":01:00.") {
+		return 0, 0, false // nearly all functions of a machine, of which the checks see millions
+	}
 	for port := range Ports {
 		for twin := range Twins {
 			if address == Function(port, twin) {

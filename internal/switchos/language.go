@@ -5,22 +5,24 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+
+	"railwright.dev/railwright/internal/switchos/switchtext"
 )
 
 // foreign is a language of switches or hosts that is known by name and not read.
 type foreign struct {
 	title string
-	sign  *regexp.Regexp // one line of it that no language of ours has
+	sign  func() *regexp.Regexp // one line of it that no language of ours has
 }
 
 // foreigners lists languages that people have at hand when they are asked for the text of a switch.
 var foreigners = []foreign{
-	{"NVUE (NVIDIA Cumulus Linux)", regexp.MustCompile(`(?m)^(?:\S+[#$]\s*)?nv (?:set|show|config|unset) |cumulus@|^RoCE PCP/DSCP->SP mapping|^- set:$`)},
-	{"Cisco NX-OS", regexp.MustCompile(`(?m)^\s*(?:(?:policy|class)-map type (?:network-qos|queuing)|class type (?:network-qos|queuing)|pause pfc-cos \d|priority-flow-control mode (?:on|auto|off)|set qos-group \d|feature \S+$|Port +Mode +Oper\(VL bmap\))`)},
-	{"MLNX-OS (NVIDIA Onyx)", regexp.MustCompile(`(?m)^\s*(?:dcb priority-flow-control|interface (?:ethernet|ib) \d+/\d+(?:/\d+)? (?:traffic-class|speed|mtu|dcb|qos)|protocol (?:roce|ib|bgp)$|roce (?:lossless|lossy|semi-lossless))`)},
-	{"Huawei VRP or H3C Comware", regexp.MustCompile(`(?m)^\s*(?:dcb pfc(?: |$)|priority-flow-control (?:no-drop dot1p|enable|auto)|qos wred (?:queue|apply)|sysname \S+)`)},
-	{"Dell OS10", regexp.MustCompile(`(?m)^\s*(?:(?:class|policy)-map type (?:network-qos|queuing|application) \S+|pause buffer-size \d+|pfc-cos \d|qos-map traffic-class)`)},
-	{"output of a tool of NICs (mlnx_qos, niccli, dcb, lldptool)", regexp.MustCompile(`(?m)^\s*(?:DCBX mode: |Priority trust state: |PFC configuration:$|dscp2prio mapping:|prio-pfc |PRIO_MAP:|dscp-prio )`)},
+	{"NVUE (NVIDIA Cumulus Linux)", switchtext.Pattern(`(?m)^(?:\S+[#$]\s*)?nv (?:set|show|config|unset) |cumulus@|^RoCE PCP/DSCP->SP mapping|^- set:$`)},
+	{"Cisco NX-OS", switchtext.Pattern(`(?m)^\s*(?:(?:policy|class)-map type (?:network-qos|queuing)|class type (?:network-qos|queuing)|pause pfc-cos \d|priority-flow-control mode (?:on|auto|off)|set qos-group \d|feature \S+$|Port +Mode +Oper\(VL bmap\))`)},
+	{"MLNX-OS (NVIDIA Onyx)", switchtext.Pattern(`(?m)^\s*(?:dcb priority-flow-control|interface (?:ethernet|ib) \d+/\d+(?:/\d+)? (?:traffic-class|speed|mtu|dcb|qos)|protocol (?:roce|ib|bgp)$|roce (?:lossless|lossy|semi-lossless))`)},
+	{"Huawei VRP or H3C Comware", switchtext.Pattern(`(?m)^\s*(?:dcb pfc(?: |$)|priority-flow-control (?:no-drop dot1p|enable|auto)|qos wred (?:queue|apply)|sysname \S+)`)},
+	{"Dell OS10", switchtext.Pattern(`(?m)^\s*(?:(?:class|policy)-map type (?:network-qos|queuing|application) \S+|pause buffer-size \d+|pfc-cos \d|qos-map traffic-class)`)},
+	{"output of a tool of NICs (mlnx_qos, niccli, dcb, lldptool)", switchtext.Pattern(`(?m)^\s*(?:DCBX mode: |Priority trust state: |PFC configuration:$|dscp2prio mapping:|prio-pfc |PRIO_MAP:|dscp-prio )`)},
 }
 
 // Language returns the operating system that a text is of. The error says what it is instead, or that nothing is known of it.
@@ -39,7 +41,7 @@ func Language(text []byte) (OS, error) {
 		}
 	}
 	for _, f := range foreigners {
-		if f.sign.Match(text) {
+		if f.sign().Match(text) {
 			return nil, fmt.Errorf("is %s, which is not supported; supported: %s", f.title, strings.Join(IDs(), ", "))
 		}
 	}

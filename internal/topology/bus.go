@@ -7,13 +7,14 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"railwright.dev/railwright/internal/fabric"
 )
 
 // address is a PCI address with or without its domain, with any number of digits that some tool writes:
 // nvidia-smi has domains of eight digits, niccli one-digit devices.
-var address = regexp.MustCompile(`^(?:([0-9A-Fa-f]{1,8}):)?([0-9A-Fa-f]{1,2}):([0-9A-Fa-f]{1,2})\.([0-7])$`)
+var address = pattern(`^(?:([0-9A-Fa-f]{1,8}):)?([0-9A-Fa-f]{1,2}):([0-9A-Fa-f]{1,2})\.([0-7])$`)
 
 // maxDevice is the last device of a bus: five bits (PCI Local Bus 3.0, 3.2.2.3.2).
 const maxDevice = 0x1f
@@ -22,7 +23,7 @@ const maxDevice = 0x1f
 // hexadecimal digits in lower case: 43:0.0 is 0000:43:00.0, 00000000:00:06.0 is 0000:00:06.0. A domain above
 // ffff keeps its digits. The error names the text.
 func ParseBus(text string) (string, error) {
-	m := address.FindStringSubmatch(strings.TrimSpace(text))
+	m := address().FindStringSubmatch(strings.TrimSpace(text))
 	if m == nil {
 		return "", fmt.Errorf("PCI address %s: want domain:bus:device.function in hexadecimal, such as 0000:1c:00.0", fabric.Quote(text))
 	}
@@ -38,13 +39,13 @@ func ParseBus(text string) (string, error) {
 
 // predictable is a name that systemd's udev gives by PCI address, all numbers decimal: P is the domain where
 // it is not 0, s the slot or device, f the function of a multi-function device, n the port name, d the port.
-var predictable = regexp.MustCompile(`^(?:en|ib|roce|rdma)(?:P([0-9]{1,9}))?p([0-9]{1,3})s([0-9]{1,2})(?:f([0-7]))?(?:v[0-9]+)?(?:n[a-z0-9]+|d[0-9]+)?$`)
+var predictable = pattern(`^(?:en|ib|roce|rdma)(?:P([0-9]{1,9}))?p([0-9]{1,3})s([0-9]{1,2})(?:f([0-7]))?(?:v[0-9]+)?(?:n[a-z0-9]+|d[0-9]+)?$`)
 
 // BusOfInterface reads the PCI address from the name of an interface or RDMA device: enp28s0np0 is
 // 0000:1c:00.0, enP2p1s0f1np1 is 0002:01:00.1 (systemd.net-naming-scheme). ok is false for a name without
 // one; the name of a virtual function contains the physical address and is not ok either.
 func BusOfInterface(name string) (bus string, ok bool) {
-	m := predictable.FindStringSubmatch(name)
+	m := predictable().FindStringSubmatch(name)
 	if m == nil || strings.Contains(name[strings.IndexByte(name, 's'):], "v") {
 		return "", false
 	}
@@ -70,4 +71,9 @@ func InOrder(devices []Device) []Device {
 	sorted := slices.Clone(devices)
 	slices.SortStableFunc(sorted, func(a, b Device) int { return CompareBus(a.Bus, b.Bus) })
 	return sorted
+}
+
+// pattern is a regular expression that is compiled when it is first used: most commands need none of them.
+func pattern(expression string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
 }

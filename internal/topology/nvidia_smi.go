@@ -3,7 +3,6 @@ package topology
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -49,12 +48,12 @@ func ReadNvidiaTopo(text string) (Matrix, error) {
 }
 
 // escape is a terminal's control sequence (ECMA-48, 5.4).
-var escape = regexp.MustCompile("\x1b\\[[0-?]*[ -/]*[@-~]")
+var escape = pattern("\x1b\\[[0-?]*[ -/]*[@-~]")
 
 // plainLines returns the lines without terminal escapes and line ends.
 func plainLines(text string) []string {
 	if strings.Contains(text, "\x1b") {
-		text = escape.ReplaceAllString(text, "")
+		text = escape().ReplaceAllString(text, "")
 	}
 	lines := strings.Split(text, "\n")
 	for i := range lines {
@@ -64,10 +63,10 @@ func plainLines(text string) []string {
 }
 
 var (
-	gpuLabel = regexp.MustCompile(`^GPU[0-9]{1,4}$`)
-	nicLabel = regexp.MustCompile(`^NIC[0-9]{1,4}$`)
+	gpuLabel = pattern(`^GPU[0-9]{1,4}$`)
+	nicLabel = pattern(`^NIC[0-9]{1,4}$`)
 	// deviceLabel matches the label of a column: GPU0, NIC0, mlx5_0, mlx5_bond_0, hfi1_0, rocep1s0f0
-	deviceLabel = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_.-]*[0-9][A-Za-z0-9_.-]*$`)
+	deviceLabel = pattern(`^[A-Za-z][A-Za-z0-9_.-]*[0-9][A-Za-z0-9_.-]*$`)
 )
 
 // topoHead returns the labels of the device columns, where a line is the header of a matrix.
@@ -76,19 +75,19 @@ func topoHead(line string) (labels []string, ok bool) {
 		if field == "CPU" || field == "NUMA" { // Affinity
 			break
 		}
-		if _, isCell := topoCell(field); isCell || !deviceLabel.MatchString(field) {
+		if _, isCell := topoCell(field); isCell || !deviceLabel().MatchString(field) {
 			return nil, false
 		}
 		labels = append(labels, field)
 	}
-	return labels, len(labels) > 0 && gpuLabel.MatchString(labels[0])
+	return labels, len(labels) > 0 && gpuLabel().MatchString(labels[0])
 }
 
 // isPeerMatrix recognises the first row of topo -p2p, whose cells are OK, CNS and so on: none is a distance except
 // X.
 func isPeerMatrix(line string, n int) bool {
 	fields := strings.Fields(line)
-	if len(fields) < 2 || !gpuLabel.MatchString(fields[0]) {
+	if len(fields) < 2 || !gpuLabel().MatchString(fields[0]) {
 		return false
 	}
 	cells := fields[1:min(len(fields), n+1)]
@@ -149,7 +148,7 @@ func readTopo(labels, lines []string, hasNUMA bool) (x Matrix, rows int, err err
 		if hasNUMA && d.Kind == KindGPU {
 			d.NUMA, d.Coherent = numaColumns(fields[1+n:])
 		}
-		if d.Kind == KindNIC && !nicLabel.MatchString(label) {
+		if d.Kind == KindNIC && !nicLabel().MatchString(label) {
 			d.Name = label
 		}
 		x.Devices, x.Hops = append(x.Devices, d), append(x.Hops, row)
@@ -169,7 +168,7 @@ func firstTwice(labels []string) string {
 }
 
 func kindOf(label string) Kind {
-	if gpuLabel.MatchString(label) {
+	if gpuLabel().MatchString(label) {
 		return KindGPU
 	}
 	return KindNIC
@@ -233,13 +232,13 @@ func (x *Matrix) check() error {
 }
 
 // legendLine is "  NIC0: mlx5_0".
-var legendLine = regexp.MustCompile(`^\s*(NIC[0-9]{1,4}):\s+(\S+)\s*$`)
+var legendLine = pattern(`^\s*(NIC[0-9]{1,4}):\s+(\S+)\s*$`)
 
 // legend names the NICs.
 func (x *Matrix) legend(lines []string) {
 	names := make(map[string]string)
 	for _, line := range lines {
-		if m := legendLine.FindStringSubmatch(line); m != nil {
+		if m := legendLine().FindStringSubmatch(line); m != nil {
 			names[m[1]] = m[2]
 		}
 	}

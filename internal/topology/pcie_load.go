@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -46,8 +45,8 @@ const (
 var (
 	// loadLine is "GPU[0] : Estimated maximum PCIe bandwidth over the last second (MB/s): 0.018", in older versions with
 	// "second: 0.018 MB/s".
-	loadLine = regexp.MustCompile(`^\s*GPU\[([0-9]{1,4})\]\s*: Estimated maximum PCIe bandwidth over the last second(?: \(MB/s\))?: ([0-9.]+)(?: MB/s)?\s*$`)
-	pidLine  = regexp.MustCompile(`^\s*PID ([0-9]{1,10}) is using ([0-9]{1,4}) DRM device\(s\)(:?)\s*$`)
+	loadLine = pattern(`^\s*GPU\[([0-9]{1,4})\]\s*: Estimated maximum PCIe bandwidth over the last second(?: \(MB/s\))?: ([0-9.]+)(?: MB/s)?\s*$`)
+	pidLine  = pattern(`^\s*PID ([0-9]{1,10}) is using ([0-9]{1,4}) DRM device\(s\)(:?)\s*$`)
 )
 
 // ReadROCmLoad reads the output of rocm-smi -b, of --showpidgpus, or of both, once or in a loop. Errors: neither of them, a
@@ -62,14 +61,14 @@ func ReadROCmLoad(text string) (*PCIeLoad, error) {
 	lines := plainLines(text)
 	for i := 0; i < len(lines); i++ {
 		switch line := lines[i]; {
-		case loadLine.MatchString(line):
-			if err := l.bandwidth(loadLine.FindStringSubmatch(line)); err != nil {
+		case loadLine().MatchString(line):
+			if err := l.bandwidth(loadLine().FindStringSubmatch(line)); err != nil {
 				return nil, fmt.Errorf("line %d: %w", i+1, err)
 			}
 		case strings.Contains(line, "GPUs Indexed by PID"):
 			listing, listed = nil, true
-		case pidLine.MatchString(line):
-			m := pidLine.FindStringSubmatch(line)
+		case pidLine().MatchString(line):
+			m := pidLine().FindStringSubmatch(line)
 			next := ""
 			if m[3] != "" && i+1 < len(lines) {
 				i++

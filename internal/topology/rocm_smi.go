@@ -3,7 +3,6 @@ package topology
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -52,18 +51,18 @@ type rocmText struct {
 
 var (
 	// rocmValueLine is "GPU[0]          : PCI Bus: 0000:1C:00.0" or "GPU[0] : (Topology) Numa Node: 0".
-	rocmValueLine = regexp.MustCompile(`^\s*GPU\[([0-9]{1,4})\]\s*:\s*(PCI Bus|\(Topology\) Numa Node)\s*:\s*(\S+)\s*$`)
+	rocmValueLine = pattern(`^\s*GPU\[([0-9]{1,4})\]\s*:\s*(PCI Bus|\(Topology\) Numa Node)\s*:\s*(\S+)\s*$`)
 	// rocmTitle is "==== Link Type between two GPUs ====".
-	rocmTitle = regexp.MustCompile(`^=+ (.*?) =+$`)
+	rocmTitle = pattern(`^=+ (.*?) =+$`)
 )
 
 // line reads a line, and where a matrix begins its lines; used is how many of the next lines it read.
 func (r *rocmText) line(line string, next []string) (used int, err error) {
-	if m := rocmValueLine.FindStringSubmatch(line); m != nil {
+	if m := rocmValueLine().FindStringSubmatch(line); m != nil {
 		return 0, r.value(m[1], m[2], m[3])
 	}
 	trimmed := strings.TrimSpace(line)
-	if m := rocmTitle.FindStringSubmatch(trimmed); m != nil {
+	if m := rocmTitle().FindStringSubmatch(trimmed); m != nil {
 		r.inHW = false
 		if title := m[1]; title == rocmTypes || title == rocmHops {
 			if r.tables[title] != nil {

@@ -20,15 +20,15 @@ var strong = switchtext.Pattern(`(?m)^[ \t]*(?:[\w.-]*(?:\([^)\n]*\))?[#$>][ \t]
 	`|^\S+\(conf(?:ig)?-(?:(?:s-)?if-(?:Eth|Vlan|PortChannel)|dscp-tc|dot1p-tc|tc-|pfc-priority|sched|wred-|router-bgp)`)
 
 // weak are lines that others may have too: two of them make a text of this CLI.
-var weak = []*regexp.Regexp{
-	regexp.MustCompile(`(?m)^[ \t]*(?:\S+[#$>][ \t]*)?interface (?:range )?Eth ?\d+/\d+`),
-	regexp.MustCompile(`(?m)^[ \t]*(?:\S+[#$>][ \t]*)?fec (?:RS|FC)\s*$`),
-	regexp.MustCompile(`(?m)^[ \t]*(?:\S+[#$>][ \t]*)?speed \d{4,6}\s*$`),
-	regexp.MustCompile(`(?m)^[ \t]*(?:\S+[#$>][ \t]*)?switchport (?:access|trunk allowed) Vlan \d`),
-	regexp.MustCompile(`(?m)^[ \t]*(?:\S+[#$>][ \t]*)?priority-flow-control priority \d(?:[,-]\d)*\s*$`),
-	regexp.MustCompile(`(?m)^[ \t]*(?:\S+[#$>][ \t]*)?qos-map (?:dscp-tc|dot1p-tc) \S+\s*$`),
-	regexp.MustCompile(`(?m)^[ \t]*(?:\S+[#$>][ \t]*)?cable-length \d+m\s*$`),
-	regexp.MustCompile(`(?m)^[ \t]*(?:\S+[#$>][ \t]*)?ip anycast-address `),
+var weak = []func() *regexp.Regexp{
+	switchtext.Pattern(`(?m)^[ \t]*(?:\S+[#$>][ \t]*)?interface (?:range )?Eth ?\d+/\d+`),
+	switchtext.Pattern(`(?m)^[ \t]*(?:\S+[#$>][ \t]*)?fec (?:RS|FC)\s*$`),
+	switchtext.Pattern(`(?m)^[ \t]*(?:\S+[#$>][ \t]*)?speed \d{4,6}\s*$`),
+	switchtext.Pattern(`(?m)^[ \t]*(?:\S+[#$>][ \t]*)?switchport (?:access|trunk allowed) Vlan \d`),
+	switchtext.Pattern(`(?m)^[ \t]*(?:\S+[#$>][ \t]*)?priority-flow-control priority \d(?:[,-]\d)*\s*$`),
+	switchtext.Pattern(`(?m)^[ \t]*(?:\S+[#$>][ \t]*)?qos-map (?:dscp-tc|dot1p-tc) \S+\s*$`),
+	switchtext.Pattern(`(?m)^[ \t]*(?:\S+[#$>][ \t]*)?cable-length \d+m\s*$`),
+	switchtext.Pattern(`(?m)^[ \t]*(?:\S+[#$>][ \t]*)?ip anycast-address `),
 }
 
 // others are lines of the Dell CLI before this one, which shares words with it.
@@ -36,7 +36,7 @@ var others = switchtext.Pattern(`(?m)^\s*(?:priority-flow-control mode (?:on|off
 
 // Recognizes reports whether a text is of sonic-cli.
 func (OS) Recognizes(text []byte) bool {
-	text = switchtext.ANSI.ReplaceAll(text, nil)
+	text = switchtext.ANSI().ReplaceAll(text, nil)
 	if strong().Match(text) {
 		return true
 	}
@@ -45,7 +45,7 @@ func (OS) Recognizes(text []byte) bool {
 	}
 	n := 0
 	for _, sign := range weak {
-		if sign.Match(text) {
+		if sign().Match(text) {
 			n++
 		}
 	}

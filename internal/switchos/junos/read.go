@@ -31,7 +31,7 @@ func (OS) Recognizes(text []byte) bool {
 	if trimmed := bytes.TrimSpace(text); len(trimmed) == 0 || trimmed[0] == '{' && !bytes.HasPrefix(trimmed, []byte("{master")) || trimmed[0] == '<' {
 		return false
 	}
-	plain := switchtext.ANSI.ReplaceAll(text, nil)
+	plain := switchtext.ANSI().ReplaceAll(text, nil)
 	if junosNot().Match(plain) {
 		return false
 	}

@@ -63,7 +63,7 @@ func lines(t switchtext.Text) []line {
 
 // plain is a line without what a terminal or Windows adds.
 func plain(text string, first bool) string {
-	text = switchtext.ANSI.ReplaceAllString(strings.TrimRight(text, "\r \t"), "")
+	text = switchtext.ANSI().ReplaceAllString(strings.TrimRight(text, "\r \t"), "")
 	if first {
 		text = strings.TrimPrefix(text, "\ufeff")
 	}

@@ -74,7 +74,7 @@ type showState struct {
 func (r *reader) shows(lines []show) {
 	var s showState
 	for _, l := range lines {
-		raw := strings.TrimRight(switchtext.ANSI.ReplaceAllString(l.raw, ""), "\r\n \t")
+		raw := strings.TrimRight(switchtext.ANSI().ReplaceAllString(l.raw, ""), "\r\n \t")
 		text := strings.TrimSpace(raw)
 		switch {
 		case text == "":
@@ -192,7 +192,7 @@ func (r *reader) showRow(s *showState, at fabric.Line, raw string) {
 
 func prompted(text string) bool {
 	text = strings.TrimSpace(text)
-	return switchtext.Prompt.MatchString(text) || plainShell().MatchString(text)
+	return switchtext.Prompt().MatchString(text) || plainShell().MatchString(text)
 }
 
 // showLine reads a line outside of tables.

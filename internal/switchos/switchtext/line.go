@@ -19,17 +19,17 @@ type CLILine struct {
 
 // Prompt is a prompt of a switch: a name, an optional mode in brackets, and # or > or $. The name has a letter, so that
 // no number of a table is one.
-var Prompt = regexp.MustCompile(`^(?:\{master(?::\d+)?\}\s*)?((?:\[[^\]]*\])?[A-Za-z][\w.@:~/-]*(?:\([\w./,:+ -]+\))?[#>$])(?:\s+|$)`)
+var Prompt = Pattern(`^(?:\{master(?::\d+)?\}\s*)?((?:\[[^\]]*\])?[A-Za-z][\w.@:~/-]*(?:\([\w./,:+ -]+\))?[#>$])(?:\s+|$)`)
 
 // ANSI are the colours and cursor movements that a terminal's recording has.
-var ANSI = regexp.MustCompile(`\x1b(?:\[[0-9;?]*[ -/]*[@-~]|[@-_])`)
+var ANSI = Pattern(`\x1b(?:\[[0-9;?]*[ -/]*[@-~]|[@-_])`)
 
 // CLILines returns the lines of a text that have something in them. A text from Windows, with colours, or with prompts before
 // its commands is read as the plain one.
 func CLILines(t Text) []CLILine {
 	var out []CLILine
 	for i, raw := range bytes.Split(t.Bytes, []byte("\n")) {
-		text := ANSI.ReplaceAllString(strings.TrimRight(string(raw), "\r \t"), "")
+		text := ANSI().ReplaceAllString(strings.TrimRight(string(raw), "\r \t"), "")
 		if i == 0 {
 			text = strings.TrimPrefix(text, "\ufeff")
 		}
@@ -37,7 +37,7 @@ func CLILines(t Text) []CLILine {
 			continue
 		}
 		l := CLILine{Line: fabric.Line{File: t.File, Number: i + 1, Text: strings.TrimSpace(text)}, Indent: indentOf(text), Command: strings.TrimSpace(text)}
-		if m := Prompt.FindStringSubmatch(l.Command); m != nil {
+		if m := Prompt().FindStringSubmatch(l.Command); m != nil {
 			l.Prompt, l.Command = m[1], strings.TrimSpace(l.Command[len(m[0]):])
 		}
 		if l.Prompt != "" && l.Command == "" {
