@@ -22,11 +22,15 @@ func (c *Cluster) Predict(job Job, sizes []int64) (*fabric.Prediction, error) {
 		Collective: job.Collective, Ranks: c.Ranks(), Nodes: c.hw.Nodes, Hardware: c.hw,
 		Rows: make([]fabric.PredictionRow, len(sizes)), Assumptions: []fabric.Assumption{},
 	}
+	c, decided, err := c.decidedBy(job, p)
+	if err != nil {
+		return nil, err
+	}
 	if job.Placement != nil {
-		return c.predictPlaced(p, job, sizes)
+		return c.predictPlaced(p, job, sizes, decided)
 	}
 	used, notes := c.configured(job)
-	p.Assumptions = append(append(p.Assumptions, c.assumed...), notes...)
+	p.Assumptions = slices.Concat(p.Assumptions, c.assumed, notes, decided)
 	if p.Remarks, err = used.fill(p.Rows, job, sizes); err != nil {
 		return nil, err
 	}
@@ -35,7 +39,7 @@ func (c *Cluster) Predict(job Job, sizes []int64) (*fabric.Prediction, error) {
 
 // predictPlaced predicts the worst worker's share of the network, with a band up to what the best possible
 // assignment of NICs would reach.
-func (c *Cluster) predictPlaced(p *fabric.Prediction, job Job, sizes []int64) (*fabric.Prediction, error) {
+func (c *Cluster) predictPlaced(p *fabric.Prediction, job Job, sizes []int64, decided []fabric.Assumption) (*fabric.Prediction, error) {
 	share, err := c.Share(job.Placement)
 	if err != nil {
 		return nil, err
@@ -47,7 +51,7 @@ func (c *Cluster) predictPlaced(p *fabric.Prediction, job Job, sizes []int64) (*
 		What:   fmt.Sprintf("the worst worker sends through %s with a near NIC", fabric.Count(share.LowExits, "GPU")),
 		Source: "nccl, src/graph/paths.cc: GPUDirect RDMA up to PXB, and PXN",
 	})
-	p.Assumptions = slices.Concat(c.assumed, notes)
+	p.Assumptions = slices.Concat(c.assumed, notes, decided)
 	if p.Remarks, err = low.fill(p.Rows, job, sizes); err != nil {
 		return nil, err
 	}
@@ -168,11 +172,11 @@ func (c *Cluster) whyNone(f function, e settings) error {
 	return errors.New("NCCL_ALGO and NCCL_PROTO leave no algorithm")
 }
 
-// even is how close two options are to count as equal for the library: its tables changed by more from
-// version to version. The faster of such options is taken.
+// even is how close two options of RCCL are to count as equal: its tables changed by more from version to version. The
+// faster of such options is taken.
 const even = 1.03
 
-// pick returns the option that the library estimates to be fastest at a size.
+// pick returns the option that the library estimates to be fastest at a size; of equal ones the first.
 func pick(options []option, size int64) *option {
 	var times [int(algorithms) * int(protocols)]float64
 	least := math.Inf(1)
@@ -182,6 +186,9 @@ func pick(options []option, size int64) *option {
 	}
 	best, fastest := &options[0], math.Inf(1)
 	for i := range options {
+		if times[i] == least && !options[i].rough {
+			return &options[i]
+		}
 		if times[i] <= least*even {
 			if t := options[i].time(size); t < fastest {
 				best, fastest = &options[i], t

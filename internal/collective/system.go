@@ -36,7 +36,7 @@ func FromSystem(cat *catalog.Catalog, s *ncclgraph.System, hw fabric.Hardware) (
 	if err != nil {
 		return nil, err
 	}
-	c.graphs = searched(s)
+	c.searchIn(s)
 	if c.nodes() > 1 {
 		c.distantNICs()
 	}

@@ -361,7 +361,10 @@ func (s *System) localNets(gpu *node) []int {
 	} else if most > 0 {
 		each = min(most, len(nets))
 	}
-	at := gpu.dev % gpus
+	at := gpu.dev
+	if !s.options.before(v2_30_7) {
+		at %= gpus
+	}
 	if len(nets)&(len(nets)-1) == 0 {
 		at = mirror(at, len(nets))
 	}

@@ -24,9 +24,11 @@ type System struct {
 	Trimmed []string // GPUs that the first reaches only over the network, though they are in the same host
 	Notes   []string // what NCCL will misread, and what was filled in because the file lacks it
 
-	options Options
-	nodes   [nodeTypes][]*node
-	links   []*link
+	options  Options
+	document *ncclxml.Document // what it was built from
+	found    func() []Graph    // its Graphs, searched once
+	nodes    [nodeTypes][]*node
+	links    []*link
 
 	intraTypes, interTypes uint16 // path types that occur between GPUs and NVSwitch, and between them and NETs: one bit each
 }
