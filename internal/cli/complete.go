@@ -31,6 +31,7 @@ func flagWords() map[string]wordList {
 		"fault":      faultWords,
 		"suite":      func() []string { return []string{"ping"} },
 		"output":     func() []string { return []string{"text", "json"} },
+		"nccl":       ncclWords,
 		"cpu":        func() []string { return []string{"intel", "amd", "arm"} },
 	}
 }

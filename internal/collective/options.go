@@ -213,7 +213,7 @@ const codeFrom = 20000
 
 // olderThan reports whether a version of RCCL, as a log has it, is before another one; an unknown one is.
 func olderThan(version string, wantMajor, wantMinor int) bool {
-	major, rest, _ := strings.Cut(version, ".")
+	major, rest, _ := strings.Cut(strings.TrimPrefix(version, "RCCL "), ".")
 	minor, _, _ := strings.Cut(rest, ".")
 	big, err1 := strconv.Atoi(major)
 	small, err2 := strconv.Atoi(minor)

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"railwright.dev/railwright/internal/catalog"
 	"railwright.dev/railwright/internal/fabric"
 	"railwright.dev/railwright/internal/ncclgraph"
 	"railwright.dev/railwright/internal/ncclxml"
@@ -147,7 +148,7 @@ func named() []fabric.Collective {
 }
 
 // compare predicts for a machine what NCCL decided there.
-func compare(t testing.TB, o oracle, version string, want decisions) *compared {
+func compare(t testing.TB, cat *catalog.Catalog, o oracle, version string, want decisions) *compared {
 	t.Helper()
 	got := newCompared()
 	v, err := fabric.ParseNCCLVersion(version)
@@ -159,7 +160,7 @@ func compare(t testing.TB, o oracle, version string, want decisions) *compared {
 		t.Fatal(o.name, err)
 	}
 	compareGraphs(got, s, want)
-	c, err := FromSystem(loaded(t), s, fabric.Hardware{Nodes: want.Nodes, Net: netOf(want.Nodes)})
+	c, err := FromSystem(cat, s, fabric.Hardware{Nodes: want.Nodes, Net: netOf(want.Nodes)})
 	if err != nil {
 		t.Fatal(o.name, err)
 	}
@@ -278,13 +279,13 @@ func TestDecisionsOfNCCL(t *testing.T) {
 	if len(all) == 0 {
 		t.Skip("the decisions of NCCL's own code are not here")
 	}
-	byVersion := map[string]*compared{}
+	cat, byVersion := loaded(t), map[string]*compared{}
 	t.Logf("%-18s %-7s %9s %9s  %s", "machine", "NCCL", "graphs", "tuning", "choice: broadcast reduce all_gather reduce_scatter all_reduce")
 	for _, o := range all {
 		for _, version := range slices.Sorted(maps.Keys(o.versions)) {
 			total := newCompared()
 			for _, nodes := range slices.SortedFunc(maps.Keys(o.versions[version]), byNumber) {
-				one := compare(t, o, version, o.versions[version][nodes])
+				one := compare(t, cat, o, version, o.versions[version][nodes])
 				total.merge(one)
 				for _, line := range one.first {
 					if testing.Verbose() {

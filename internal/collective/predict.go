@@ -31,7 +31,7 @@ func (c *Cluster) Predict(job Job, sizes []int64) (*fabric.Prediction, error) {
 	}
 	used, notes := c.configured(job)
 	p.Assumptions = slices.Concat(p.Assumptions, c.assumed, notes, decided)
-	if p.Remarks, err = used.fill(p.Rows, job, sizes); err != nil {
+	if err = used.describe(p, job, sizes); err != nil {
 		return nil, err
 	}
 	return p, nil
@@ -52,7 +52,7 @@ func (c *Cluster) predictPlaced(p *fabric.Prediction, job Job, sizes []int64, de
 		Source: "nccl, src/graph/paths.cc: GPUDirect RDMA up to PXB, and PXN",
 	})
 	p.Assumptions = slices.Concat(c.assumed, notes, decided)
-	if p.Remarks, err = low.fill(p.Rows, job, sizes); err != nil {
+	if err = low.describe(p, job, sizes); err != nil {
 		return nil, err
 	}
 	if share.HighExits == share.LowExits {
@@ -60,7 +60,7 @@ func (c *Cluster) predictPlaced(p *fabric.Prediction, job Job, sizes []int64, de
 	}
 	high, _ := c.placed(job.Placement, share.HighExits).configured(job)
 	best := make([]fabric.PredictionRow, len(sizes))
-	if _, err := high.fill(best, job, sizes); err != nil {
+	if _, err := high.fill(best, job, sizes); err != nil { // its table is that of the worst
 		return nil, err
 	}
 	for i, r := range best {
@@ -74,8 +74,25 @@ func (c *Cluster) predictPlaced(p *fabric.Prediction, job Job, sizes []int64, de
 	return p, nil
 }
 
-// fill computes the rows, and what is remarkable about them.
-func (c *Cluster) fill(rows []fabric.PredictionRow, job Job, sizes []int64) ([]string, error) {
+// describe computes the rows, what is remarkable about them, and the figures by which NCCL chooses.
+func (c *Cluster) describe(p *fabric.Prediction, job Job, sizes []int64) error {
+	options, err := c.fill(p.Rows, job, sizes)
+	if err != nil {
+		return err
+	}
+	p.Remarks = c.remarks(job, options, sizes)
+	if p.NCCL == "" {
+		return nil
+	}
+	p.Tuning = make([]fabric.TuningCell, len(options))
+	for i, o := range options {
+		p.Tuning[i] = fabric.TuningCell{Collective: job.Collective, Algorithm: o.name(), Protocol: o.protocol.String(), LatencyUS: o.believed.latency, GBs: o.believed.bandwidth}
+	}
+	return nil
+}
+
+// fill computes the rows; it returns what the library may choose.
+func (c *Cluster) fill(rows []fabric.PredictionRow, job Job, sizes []int64) ([]option, error) {
 	if c.Ranks() == 1 {
 		return nil, errors.New("hardware: a collective needs at least two GPUs")
 	}
@@ -100,7 +117,7 @@ func (c *Cluster) fill(rows []fabric.PredictionRow, job Job, sizes []int64) ([]s
 		}
 		rows[i] = c.row(job, o, loosest, size)
 	}
-	return c.remarks(job, options, sizes), nil
+	return options, nil
 }
 
 const maxSizes = 1 << 16

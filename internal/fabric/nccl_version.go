@@ -13,10 +13,10 @@ type NCCLVersion int
 // anyPatch is the last number of a version that was written without it.
 const anyPatch = 99
 
-// ParseNCCLVersion reads a version as people and programs write it: 2.30.7, 2.30, v2.30.7-1, 2.28.9+cuda12.9, or the
-// library's own number, 23007.
+// ParseNCCLVersion reads a version as people and programs write it: 2.30.7, 2.30, v2.30.7-1, NCCL 2.28.9+cuda12.9, or
+// the library's own number, 23007.
 func ParseNCCLVersion(text string) (NCCLVersion, error) {
-	plain := strings.TrimPrefix(strings.TrimSpace(text), "v")
+	plain := strings.TrimPrefix(strings.TrimPrefix(strings.TrimSpace(text), "NCCL "), "v")
 	plain, _, _ = strings.Cut(plain, "+")
 	plain, _, _ = strings.Cut(plain, "-")
 	parts := strings.Split(plain, ".")

@@ -9,6 +9,7 @@ type Prediction struct {
 	Hardware    Hardware        `json:"hw"`
 	NCCL        string          `json:"nccl,omitempty"` // version whose choices these are; empty for RCCL, and where no table chooses
 	Rows        []PredictionRow `json:"rows"`
+	Tuning      []TuningCell    `json:"tuning,omitempty"`  // of NCCL: what may be chosen, and the figures by which it is; empty like nccl
 	Remarks     []string        `json:"remarks,omitempty"` // what limits large sizes, and settings that changed nothing
 	Assumptions []Assumption    `json:"assumptions"`
 }
