@@ -99,7 +99,7 @@ func (c *search) setTypes(gpus int) {
 		c.minInter, c.maxInter = c.s.minPath(nodeNET), c.s.maxPath(nodeNET)
 		c.maxIntra = c.maxInter
 	}
-	if c.s.SM < 90 {
+	if c.s.SM < 90 && !c.s.options.before(v2_29_7) {
 		c.maxInter = PathSYS // a balanced tree may have to return by a longer path
 	}
 }

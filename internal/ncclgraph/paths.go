@@ -221,14 +221,18 @@ func (s *System) netIsFaster(a, b *node) bool {
 	return near(a) > between && near(b) > between
 }
 
-// markC2C gives the nearest NICs of a GPU with a chip-to-chip link to its CPU their own path type.
+// markC2C gives the nearest NICs of a GPU with a chip-to-chip link to its CPU their own path type; before 2.29 all NICs.
 func (s *System) markC2C() error {
 	for _, gpu := range s.nodes[nodeGPU] {
 		cpu, err := s.nearestCPU(gpu)
 		if err != nil {
 			return err
 		}
-		for _, n := range local(gpu.routes[nodeNET]) {
+		nets := local(gpu.routes[nodeNET])
+		if s.options.before(v2_29_7) {
+			nets = all(gpu.routes[nodeNET])
+		}
+		for _, n := range nets {
 			net := s.nodes[nodeNET][n]
 			if net.routes[nodeCPU] == nil || net.routes[nodeGPU] == nil {
 				continue
@@ -281,7 +285,8 @@ func (s *System) relay(net, gpu *node) *node {
 	}
 	peer := s.nodes[nodeGPU][at]
 	near, own := peer.routes[nodeNET][net.index], gpu.routes[nodeNET][net.index]
-	if near.typ > level || !s.gdrWorks(peer, net, true) || peer.routes[nodeGPU][gpu.index].typ > PathNVL {
+	direct := s.options.before(v2_30_7) || s.gdrWorks(peer, net, true) // what 2.30 demands besides
+	if near.typ > level || !direct || peer.routes[nodeGPU][gpu.index].typ > PathNVL {
 		return nil
 	}
 	if near.bw <= own.bw && own.typ <= PathPXN {
@@ -343,6 +348,15 @@ func local(routes []route) []int {
 		if r.bw == best.bw && r.typ == best.typ {
 			found = append(found, i)
 		}
+	}
+	return found
+}
+
+// all returns every index of a node's paths to a type.
+func all(routes []route) []int {
+	found := make([]int, len(routes))
+	for i := range found {
+		found[i] = i
 	}
 	return found
 }

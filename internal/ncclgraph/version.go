@@ -62,6 +62,9 @@ func (s *System) alike(o Options) bool {
 	if !slices.Equal(speeds(s.SM, s.Inter, s.options), speeds(s.SM, s.Inter, o)) {
 		return false
 	}
+	if s.options.before(v2_29_7) != o.before(v2_29_7) && (s.joinsChips() || s.SM < 90 || s.simple()) || s.options.before(v2_30_7) != o.before(v2_30_7) && !s.allDirect() {
+		return false
+	}
 	other := *s
 	other.options = o
 	for _, gpu := range s.nodes[nodeGPU] {
@@ -70,4 +73,20 @@ func (s *System) alike(o Options) bool {
 		}
 	}
 	return true
+}
+
+// joinsChips reports whether a GPU has a chip-to-chip link.
+func (s *System) joinsChips() bool {
+	return slices.ContainsFunc(s.links, func(l *link) bool { return l.typ == linkC2C })
+}
+
+// allDirect reports whether GPUDirect RDMA works for every GPU and every NIC.
+func (s *System) allDirect() bool {
+	return !slices.ContainsFunc(s.nodes[nodeGPU], func(n *node) bool { return !n.gdr }) &&
+		!slices.ContainsFunc(s.nodes[nodeNET], func(n *node) bool { return !n.gdr })
+}
+
+// simple reports whether a search ended in the last resort, which has changed.
+func (s *System) simple() bool {
+	return slices.ContainsFunc(s.found(), func(g Graph) bool { return g.Channels == 1 && g.BWIntra < 0.2 })
 }
