@@ -171,10 +171,7 @@ func compare(t testing.TB, cat *catalog.Catalog, o oracle, version string, want 
 		t.Fatal(o.name, err)
 	}
 	compareTuning(got, c, want)
-	for _, f := range named() {
-		got.choice[f] = &agreement{}
-		compareChoice(t, got, c, f, version, want)
-	}
+	compareChoices(t, got, c, version, want)
 	return got
 }
 
@@ -232,6 +229,9 @@ func compareTuning(got *compared, c *Cluster, want decisions) {
 		for a := range algorithms {
 			for p := range protocols {
 				name := ncclFunction(f) + "/" + a.String() + "/" + p.String()
+				if want.Choice[ncclFunction(f)] == nil {
+					continue
+				}
 				w, has := want.Tuning[name]
 				mine := row[a][p]
 				registered := a == NVLS && f != fnAllReduce && c.nodes() == 1 && c.graphs.nvls.Channels > 1 // with such buffers
@@ -245,6 +245,16 @@ func compareTuning(got *compared, c *Cluster, want decisions) {
 				}
 				got.tuning.add(near)
 			}
+		}
+	}
+}
+
+// compareChoices compares the collectives that the decisions have.
+func compareChoices(t testing.TB, got *compared, c *Cluster, version string, want decisions) {
+	for _, f := range named() {
+		if fn, _ := functionOf(f); want.Choice[ncclFunction(fn)] != nil {
+			got.choice[f] = &agreement{}
+			compareChoice(t, got, c, f, version, want)
 		}
 	}
 }
@@ -266,6 +276,50 @@ func compareChoice(t testing.TB, got *compared, c *Cluster, f fabric.Collective,
 			got.differ("%s %d B: %s/%s, NCCL takes %s/%s", f, r.Size, r.Algorithm, r.Protocol, w.algorithm, w.protocol)
 		}
 		got.choice[f].add(same)
+	}
+}
+
+// TestDecisionsOnMachinesOfTheCatalog is the same for two machines of the catalog, whose figures are here: what the code of NCCL printed
+// for them, run without a GPU.
+func TestDecisionsOnMachinesOfTheCatalog(t *testing.T) {
+	text, err := os.ReadFile("testdata/decisions.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var machines map[string]map[string]map[string]decisions
+	if err := json.Unmarshal(text, &machines); err != nil {
+		t.Fatal(err)
+	}
+	cases := 0
+	for machine, versions := range machines {
+		for version, all := range versions {
+			v, err := fabric.ParseNCCLVersion(version)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, want := range all {
+				cases++
+				newest := newCluster(t, fabric.Hardware{Machine: machine, Nodes: want.Nodes})
+				c, err := newest.as(v)
+				if err != nil {
+					t.Fatal(err)
+				}
+				s, err := newest.system.As(v)
+				if err != nil {
+					t.Fatal(err)
+				}
+				got := newCompared()
+				compareGraphs(got, s, want)
+				compareTuning(got, c, want)
+				compareChoices(t, got, c, version, want)
+				if len(got.first) > 0 {
+					t.Errorf("%s, NCCL %s, %d nodes: %s", machine, version, want.Nodes, strings.Join(got.first, "; "))
+				}
+			}
+		}
+	}
+	if cases < 24 {
+		t.Errorf("%d cases", cases)
 	}
 }
 

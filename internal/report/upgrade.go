@@ -58,11 +58,13 @@ func upgradeAnswer(x *fabric.Upgrade) answer {
 		return a
 	}
 	a.terms = []string{fmt.Sprintf("%d of %s move", moved, fabric.Count(len(x.Rows), "size"))}
-	if best.Gain > 0 {
-		a.terms = append(a.terms, "at most "+percent(best.Gain)+" at "+draw.Bytes(best.Size))
-	}
-	if worst.Gain < 0 {
-		a.terms = append(a.terms, "at least "+percent(worst.Gain)+" at "+draw.Bytes(worst.Size))
+	a.brief = []string{fmt.Sprintf("%d of %d move", moved, len(x.Rows))}
+	for _, r := range []fabric.UpgradeRow{best, worst} {
+		if r.Gain > 0 || r.Gain < 0 {
+			words := map[bool]string{true: "at most ", false: "at least "}[r.Gain > 0]
+			a.terms = append(a.terms, words+percent(r.Gain)+" at "+draw.Bytes(r.Size))
+			a.brief = append(a.brief, fmt.Sprintf("%+.0f %% at %s", r.Gain, draw.Bytes(r.Size)))
+		}
 	}
 	return a
 }
