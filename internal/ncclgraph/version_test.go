@@ -1,11 +1,13 @@
 package ncclgraph
 
 import (
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/ncclxml"
 )
 
 func TestKnownVersions(t *testing.T) {
@@ -49,31 +51,51 @@ func TestSpeedsByVersion(t *testing.T) {
 	}
 }
 
-// TestAs: another version of the same host is what NewSystem builds for that version.
+// TestAs: another version of the same host is what NewSystem builds for that version, whatever the host lacks.
 func TestAs(t *testing.T) {
-	d := readDocument(t, "testdata/system/h200x2.xml")
-	for _, nodes := range []int{1, 2} {
-		for _, gdr := range []string{"1", "0"} {
-			for _, e := range d.Roots[0].Below("net") {
-				e.Set("gdr", gdr)
+	files, err := filepath.Glob("testdata/system/*.txt")
+	if err != nil || len(files) < 6 {
+		t.Fatalf("%d cases, %v", len(files), err)
+	}
+	for _, file := range files {
+		for _, change := range []func(d *ncclxml.Document){
+			func(*ncclxml.Document) {},
+			func(d *ncclxml.Document) { setEach(d, "net", "gdr", "0") },
+			func(d *ncclxml.Document) { setEach(d, "gpu", "sm", "100") },
+			func(d *ncclxml.Document) { setEach(d, "gpu", "gdr", "0"); setEach(d, "nvlink", "count", "1") },
+		} {
+			c := readCase(t, file)
+			if c.document.Roots[0].Below("gpu")[0].IntegerOr("sm", 0) == 0 {
+				continue // RCCL has versions of its own
 			}
-			s, err := NewSystem(d, Options{Nodes: nodes})
-			if err != nil {
-				if nodes > 1 && strings.Contains(err.Error(), "no <net>") {
-					continue
-				}
-				t.Fatal(err)
+			change(c.document)
+			for _, nodes := range []int{1, 2} {
+				sameAsNew(t, file, c.document, Options{Nodes: nodes, Env: c.options.Env})
 			}
-			for _, v := range Versions() {
-				as, err := s.As(v)
-				if err != nil {
-					t.Fatal(err)
-				}
-				want := newSystem(t, d, Options{Nodes: nodes, Version: v})
-				if !slices.Equal(as.Log(), want.Log()) {
-					t.Errorf("%d nodes, gdr %s, NCCL %s: differs from a new system", nodes, gdr, v)
-				}
-			}
+		}
+	}
+}
+
+func setEach(d *ncclxml.Document, element, name, value string) {
+	for _, e := range d.Roots[0].Below(element) {
+		e.Set(name, value)
+	}
+}
+
+func sameAsNew(t *testing.T, name string, d *ncclxml.Document, o Options) {
+	t.Helper()
+	s, err := NewSystem(d, o)
+	if err != nil {
+		return // of one host without a NIC
+	}
+	for _, v := range Versions() {
+		as, err := s.As(v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		o.Version = v
+		if want := newSystem(t, d, o); !slices.Equal(as.Log(), want.Log()) {
+			t.Errorf("%s, %d nodes, NCCL %s: differs from a new system", name, o.Nodes, v)
 		}
 	}
 }

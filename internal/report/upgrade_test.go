@@ -48,8 +48,14 @@ func TestUpgradeText(t *testing.T) {
 	if !strings.Contains(b.String(), ": 2 of 3 move; +100 % at 1 MiB; -50 % at 2 MiB\n") {
 		t.Errorf("a narrow terminal has no brief answer:\n%s", b.String())
 	}
-	if strings.Contains(b.String(), "time") {
-		t.Errorf("a narrow terminal has a time of one version only:\n%s", b.String())
+	for width := 40; width <= 80; width += 4 {
+		b.Reset()
+		if err := Upgrade(&b, sampleUpgrade(), TextOptions{Width: width}); err != nil {
+			t.Fatal(err)
+		}
+		if n := strings.Count(b.String(), " time"); n != 0 && n != 2 {
+			t.Errorf("%d columns: the time of %d versions:\n%s", width, n, b.String())
+		}
 	}
 }
 
