@@ -31,6 +31,7 @@ type Cluster struct {
 
 	nicNames, linkNames string // names of the bounds
 	hopNames            string // and of that between neighbours in a ring
+	mixedSM             bool   // the GPUs of a machine have different compute capabilities
 	mixed               bool   // two kinds of machine match this description
 	unmeasured          bool   // the prediction uses rates that were not measured on this part
 }

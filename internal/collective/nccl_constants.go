@@ -42,6 +42,7 @@ type ncclTables struct {
 	treeShare [protocols]shares // what a tree reaches of its bandwidth
 	nvlsShare *shares           // and NVLSTree on Blackwell with an x86 CPU; nil: all of it
 	plainNVLS bool              // the bandwidth of NVLS is that of its graph, without an efficiency of the switch
+	sameSM    bool              // LL128 needs GPUs of one compute capability, from 9.0 on too
 	nvlsRuns  bool              // a communicator has at least as many channels as NVLS
 }
 
@@ -70,12 +71,13 @@ func newNCCLTables() *ncclTables {
 	}
 }
 
-// tablesOf returns the figures of a version: those of the newest with what was different before. All changes before 2.29.7
-// but one are of Blackwell.
+// tablesOf returns the figures of a version: those of the newest with what was different before. Most changes are of
+// Blackwell.
 func tablesOf(v fabric.NCCLVersion) *ncclTables {
 	t := newNCCLTables()
 	if v < 23007 {
 		t.nvlsTree[blackwell][2] = 43.8
+		t.sameSM = true
 	}
 	if v < 22907 {
 		t.ringLL128[blackwell] = [3]float64{73.4, 34.6, 73.4}

@@ -146,6 +146,9 @@ func (c *Cluster) runsLL128(g ncclgraph.Graph) bool {
 	if c.gpu.sm >= 90 {
 		furthest = ncclgraph.PathPXN
 	}
+	if c.mixedSM && (c.decides.sameSM || c.gpu.sm < 90) {
+		return false
+	}
 	return c.gpu.sm >= 70 && g.TypeIntra <= ncclgraph.PathNVB && g.TypeInter <= furthest
 }
 

@@ -50,7 +50,8 @@ type NETNode struct {
 	Dev       int    // the plugin's number
 	BW        float64
 	GDR       bool
-	Coll      bool // it reduces in the network
+	Coll      bool   // it reduces in the network
+	Vendor    string // of its PCI device, four hexadecimal digits: 15b3; empty: the file does not say
 }
 
 // nodeType is what a node of the graph is, in the order in which NCCL prints paths.
@@ -109,6 +110,7 @@ type node struct {
 	bw            float32 // NET, GB/s
 	latency       float32 // NET, us
 	coll          int     // NET
+	vendor        string  // NET, of its PCI device
 	localGPU      int     // NET: index of the GPU that uses it first, -1 none
 
 	tail *hop // of the path to the base that is being computed
