@@ -72,7 +72,7 @@ func newNCCLTables() *ncclTables {
 }
 
 // tablesOf returns the figures of a version: those of the newest with what was different before. Most changes are of
-// Blackwell.
+// Blackwell. Versions are written as nccl.h numbers them: 23007 is 2.30.7.
 func tablesOf(v fabric.NCCLVersion) *ncclTables {
 	t := newNCCLTables()
 	if v < 23007 {

@@ -99,7 +99,7 @@ func (c *search) setTypes(gpus int) {
 		c.minInter, c.maxInter = c.s.minPath(nodeNET), c.s.maxPath(nodeNET)
 		c.maxIntra = c.maxInter
 	}
-	if c.s.SM < 90 && !c.s.options.before(v2_29_7) {
+	if c.s.SM < 90 && !c.s.options.before(v2297) {
 		c.maxInter = PathSYS // a balanced tree may have to return by a longer path
 	}
 }
@@ -133,11 +133,11 @@ func speeds(sm int, inter bool, o Options) []float32 {
 	case sm >= 100 && inter:
 		all := []float32{96, 86, 80, 48, 45.1, 42, 40, 30, 24, 22, 20, 17.5, 15, 12, 6, 3, 2.4, 1.2, 0.24, 0.12}
 		return slices.DeleteFunc(all, func(bw float32) bool {
-			return bw == 86 && o.before(v2_30_7) || bw == 80 && o.before(v2_29_7)
+			return bw == 86 && o.before(v2307) || bw == 80 && o.before(v2297)
 		})
 	case sm >= 100:
 		all := []float32{90, 80, 70, 60, 50, 45, 40, 30, 24, 20, 19, 18}
-		return slices.DeleteFunc(all, func(bw float32) bool { return bw == 45 && o.before(v2_29_7) })
+		return slices.DeleteFunc(all, func(bw float32) bool { return bw == 45 && o.before(v2297) })
 	case sm >= 90 && inter:
 		return []float32{48, 45, 42, 40, 30, 24, 22, 20, 17.5, 15, 12, 6, 3, 2.4, 1.2, 0.24, 0.12}
 	case sm >= 90:

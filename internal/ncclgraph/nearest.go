@@ -44,7 +44,7 @@ func (s *System) localNets(gpu *node) []int {
 		each = min(most, len(nets))
 	}
 	at := gpu.dev
-	if !s.options.before(v2_30_7) {
+	if !s.options.before(v2307) {
 		at %= gpus
 	}
 	if len(nets)&(len(nets)-1) == 0 {

@@ -228,7 +228,7 @@ func (s *System) markC2C() error {
 			return err
 		}
 		nets := local(gpu.routes[nodeNET])
-		if s.options.before(v2_29_7) {
+		if s.options.before(v2297) {
 			nets = all(gpu.routes[nodeNET])
 		}
 		for _, n := range nets {
@@ -284,7 +284,7 @@ func (s *System) relay(net, gpu *node) *node {
 	}
 	peer := s.nodes[nodeGPU][at]
 	near, own := peer.routes[nodeNET][net.index], gpu.routes[nodeNET][net.index]
-	direct := s.options.before(v2_30_7) || s.gdrWorks(peer, net, true) // what 2.30 demands besides
+	direct := s.options.before(v2307) || s.gdrWorks(peer, net, true) // what 2.30 demands besides
 	if near.typ > level || !direct || peer.routes[nodeGPU][gpu.index].typ > PathNVL {
 		return nil
 	}

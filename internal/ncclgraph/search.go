@@ -267,7 +267,7 @@ func (c *search) simpleOrder() {
 	}
 	g.channels, g.bwIntra, g.bwInter, g.typeIntra, g.typeInter = 1, 0.1, 0.1, PathSYS, PathSYS
 	g.nets[0], g.nets[1] = -1, -1
-	if c.s.options.before(v2_29_7) {
+	if c.s.options.before(v2297) {
 		first := slices.IndexFunc(c.s.nodes[nodeNET], func(n *node) bool { return n.dev == 0 })
 		g.nets[0], g.nets[1] = first, first // NET 0, whether or not it is near
 		return

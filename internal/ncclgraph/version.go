@@ -10,21 +10,21 @@ import (
 
 // Versions of NCCL at which something that this program follows changed.
 const (
-	v2_27_7 fabric.NCCLVersion = 22707
-	v2_28_3 fabric.NCCLVersion = 22803
-	v2_28_7 fabric.NCCLVersion = 22807
-	v2_28_9 fabric.NCCLVersion = 22809
-	v2_29_7 fabric.NCCLVersion = 22907
-	v2_30_7 fabric.NCCLVersion = 23007
+	v2277 fabric.NCCLVersion = 22707
+	v2283 fabric.NCCLVersion = 22803
+	v2287 fabric.NCCLVersion = 22807
+	v2289 fabric.NCCLVersion = 22809
+	v2297 fabric.NCCLVersion = 22907
+	v2307 fabric.NCCLVersion = 23007
 )
 
 // Versions are those whose code this program follows, oldest first.
 func Versions() []fabric.NCCLVersion {
-	return []fabric.NCCLVersion{v2_27_7, v2_28_3, v2_28_7, v2_28_9, v2_29_7, v2_30_7}
+	return []fabric.NCCLVersion{v2277, v2283, v2287, v2289, v2297, v2307}
 }
 
 // Newest is the newest version whose code this program follows.
-func Newest() fabric.NCCLVersion { return v2_30_7 }
+func Newest() fabric.NCCLVersion { return v2307 }
 
 // Known returns the version whose code is followed for another: the newest of Versions that is not newer. One that is
 // older than all of them is an error, which lists them.
@@ -62,7 +62,7 @@ func (s *System) alike(o Options) bool {
 	if !slices.Equal(speeds(s.SM, s.Inter, s.options), speeds(s.SM, s.Inter, o)) {
 		return false
 	}
-	if s.options.before(v2_29_7) != o.before(v2_29_7) && (s.joinsChips() || s.SM < 90 || s.simple()) || s.options.before(v2_30_7) != o.before(v2_30_7) && !s.allDirect() {
+	if s.options.before(v2297) != o.before(v2297) && (s.joinsChips() || s.SM < 90 || s.simple()) || s.options.before(v2307) != o.before(v2307) && !s.allDirect() {
 		return false
 	}
 	other := *s

@@ -16,7 +16,7 @@ func TestKnownVersions(t *testing.T) {
 		t.Errorf("%v", all)
 	}
 	for v, want := range map[fabric.NCCLVersion]fabric.NCCLVersion{
-		v2_27_7: v2_27_7, 22804: v2_28_3, 22899: v2_28_9, 22902: v2_28_9, 23003: v2_29_7, 23007: v2_30_7, 23105: v2_30_7, 30000: v2_30_7,
+		v2277: v2277, 22804: v2283, 22899: v2289, 22902: v2289, 23003: v2297, 23007: v2307, 23105: v2307, 30000: v2307,
 	} {
 		if got, err := Known(v); err != nil || got != want {
 			t.Errorf("%s: %s, %v, want %s", v, got, err, want)
@@ -36,7 +36,7 @@ func TestSpeedsByVersion(t *testing.T) {
 		inter        bool
 		first        fabric.NCCLVersion // that tries it
 		before, from fabric.NCCLVersion
-	}{{45, false, v2_29_7, v2_28_9, v2_29_7}, {80, true, v2_29_7, v2_28_9, v2_30_7}, {86, true, v2_30_7, v2_29_7, v2_30_7}} {
+	}{{45, false, v2297, v2289, v2297}, {80, true, v2297, v2289, v2307}, {86, true, v2307, v2297, v2307}} {
 		if slices.Contains(speeds(100, c.inter, Options{Version: c.before}), c.bw) || !slices.Contains(speeds(100, c.inter, Options{Version: c.from}), c.bw) {
 			t.Errorf("%g GB/s: tried by %s, or not by %s", c.bw, c.before, c.from)
 		}
@@ -45,7 +45,7 @@ func TestSpeedsByVersion(t *testing.T) {
 		}
 	}
 	for _, sm := range []int{80, 90} {
-		if !slices.Equal(speeds(sm, true, Options{Version: v2_27_7}), speeds(sm, true, Options{})) {
+		if !slices.Equal(speeds(sm, true, Options{Version: v2277}), speeds(sm, true, Options{})) {
 			t.Errorf("sm %d: other speeds in 2.27.7", sm)
 		}
 	}
