@@ -32,6 +32,7 @@ func flagWords() map[string]wordList {
 		"dry-run":    dryRunWords,
 		"suite":      func() []string { return []string{"ping"} },
 		"output":     func() []string { return []string{"text", "json"} },
+		"nccl":       ncclWords,
 		"cpu":        func() []string { return []string{"intel", "amd", "arm"} },
 	}
 }

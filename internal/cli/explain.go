@@ -23,6 +23,7 @@ type explainOptions struct {
 	file      string
 	snapshots []string
 	env       []string
+	nccl      string
 	html      string
 }
 
@@ -58,6 +59,7 @@ func (a *app) explainCommand(run func(context.Context, explainOptions) error) *c
 	fileFlag(c, &o.file)
 	c.Flags().StringArrayVar(&o.snapshots, "snapshot", nil, "saved facts of the machines: a file or a folder; repeatable")
 	c.Flags().StringArrayVar(&o.env, "env", nil, "environment of NCCL in that run, such as NCCL_ALGO=Ring; repeatable")
+	ncclFlag(c, &o.nccl)
 	htmlFlag(c, &o.html)
 	return c
 }
@@ -96,6 +98,9 @@ func (a *app) explainInput(ctx context.Context, o explainOptions) (diagnose.Inpu
 	if err := checkHardware(cat, o.hw); err != nil {
 		return in, err
 	}
+	if err := checkNCCL("flag --nccl", o.nccl); err != nil {
+		return in, err
+	}
 	env, err := parsePairs("env", o.env)
 	if err != nil {
 		return in, err
@@ -103,7 +108,7 @@ func (a *app) explainInput(ctx context.Context, o explainOptions) (diagnose.Inpu
 	if in, err = pipeline.Knowledge(cat); err != nil {
 		return in, err
 	}
-	in.Env, in.Hardware = env, o.hw
+	in.Env, in.Hardware, in.Version = env, o.hw, o.nccl
 	var plan *fabric.Plan
 	if o.file != "" {
 		cluster, err := a.readCluster(o.file)
@@ -113,6 +118,12 @@ func (a *app) explainInput(ctx context.Context, o explainOptions) (diagnose.Inpu
 		plan = cluster.plan
 		if plan.Claims != nil {
 			in.PodNICs = plan.Claims.NICs
+		}
+		if in.Version == "" {
+			in.Version = plan.NCCL
+			if err := checkNCCL("cluster file: nccl", plan.NCCL); err != nil {
+				return in, err
+			}
 		}
 		planned, err := cluster.hardware()
 		if err != nil {

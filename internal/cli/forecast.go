@@ -41,10 +41,12 @@ func (f forecast) predict(flags fabric.Hardware, env map[string]string) (*fabric
 	return p, err
 }
 
+// noEffectOn begins the remark on what changes nothing.
+const noEffectOn = "no effect on this prediction: "
+
 // noEffect says which settings of the environment and which flags change nothing: each is left out in turn, beside the
 // rest, and predicted again. A flag that states what would hold without it is none of them.
 func (f forecast) noEffect(p *fabric.Prediction, flags fabric.Hardware) (remarks []string) {
-	const prefix = "no effect on this prediction: "
 	var idle []string
 	env := maps.Clone(f.job.Env)
 	for _, name := range slices.Sorted(maps.Keys(f.job.Env)) {
@@ -55,7 +57,7 @@ func (f forecast) noEffect(p *fabric.Prediction, flags fabric.Hardware) (remarks
 		}
 	}
 	if len(idle) > 0 {
-		remarks = append(remarks, prefix+strings.Join(idle, ", "))
+		remarks = append(remarks, noEffectOn+strings.Join(idle, ", "))
 	}
 	if p.Hardware.Wiring == "" && slices.ContainsFunc(idle, func(s string) bool { return strings.HasPrefix(s, "NCCL_IB_HCA=") }) {
 		remarks = append(remarks, "NCCL_IB_HCA names adapters of a host, which are unknown here: use --nics for fewer NICs")
@@ -63,7 +65,7 @@ func (f forecast) noEffect(p *fabric.Prediction, flags fabric.Hardware) (remarks
 	for _, flag := range given(flags) {
 		q, err := f.predict(flag.without, f.job.Env)
 		if confirms := sameHardware(p.Hardware, q.Hardware) && flag.holds(p.Hardware); err == nil && sameBandwidth(p, q) && !confirms {
-			remarks = append(remarks, prefix+flag.text)
+			remarks = append(remarks, noEffectOn+flag.text)
 		}
 	}
 	return remarks
@@ -126,8 +128,9 @@ func largePackets(mtu int) bool {
 	return topology.RDMAPayload(mtu) == largest
 }
 
-// cluster reads what describes the machines to predict for. Base is the hardware of a table, which flags override.
-func (a *app) cluster(ctx context.Context, o predictOptions, cat *catalog.Catalog, base fabric.Hardware) (builder, error) {
+// cluster reads what describes the machines to predict for. Base is the hardware of a table, which flags override. A cluster file also
+// says which version of NCCL the job uses.
+func (a *app) cluster(ctx context.Context, o predictOptions, cat *catalog.Catalog, base fabric.Hardware, job *collective.Job) (builder, error) {
 	switch {
 	case o.file != "":
 		in, err := a.readCluster(o.file)
@@ -135,6 +138,13 @@ func (a *app) cluster(ctx context.Context, o predictOptions, cat *catalog.Catalo
 			return nil, err
 		}
 		if base, err = in.hardware(); err != nil {
+			return nil, err
+		}
+		if len(o.nccl) == 0 {
+			job.Version = in.plan.NCCL
+			err = checkNCCL("cluster file: nccl", job.Version)
+		}
+		if err != nil {
 			return nil, err
 		}
 	case o.topo != "" || o.snapshot != "":

@@ -72,7 +72,7 @@ func examples(path string) string {
 			"railwright size deepseek-r1 --machine hgx-h200", "railwright size llama-3.1-70b --gpu l40s --gpus-per-node 4 --context 128k",
 			"railwright size config.json --engine vllm --explain",
 		},
-		"railwright predict": {"railwright predict --machine hgx-h100 --nodes 16", "railwright predict -f cluster.yaml --collective alltoall --sizes 1M:1G", "railwright predict --topo topo.xml --env NCCL_ALGO=Ring"},
+		"railwright predict": {"railwright predict --machine hgx-h100 --nodes 16", "railwright predict -f cluster.yaml --collective alltoall --sizes 1M:1G", "railwright predict --topo topo.xml --env NCCL_ALGO=Ring", "railwright predict --machine hgx-h100 --nodes 16 --nccl 2.27.7 --nccl 2.30.7"},
 		"railwright claims": {
 			"railwright claims -f cluster.yaml", "kubectl get resourceslices -o yaml | railwright claims --claims claims.yaml --slices -",
 			"railwright claims --claims claims.yaml --kubeconfig ~/.kube/config --pods 16", "railwright claims --machine a4-highgpu-8g --print-slices",

@@ -49,6 +49,9 @@ func TestDocumentsAreThoseOfTheirSchemas(t *testing.T) {
 			"predict -f " + pod + " --sizes 1G", "predict --topo ../ncclxml/testdata/host.xml --sizes 1G",
 			"predict --machine a4-highgpu-8g --sizes 8G --worker a:0-3/any4 --worker a:4-7/any4",
 		},
+		"Upgrade": {
+			"predict --machine hgx-h100 --nodes 2 --nccl 2.27.7 --nccl 2.30.7", "predict --machine hgx-b200 --nodes 1 --sizes 1G --nccl 2.28.9 --nccl 2.29.7 --nccl 2.30.7",
+		},
 		"Explanation": {
 			"explain " + table, "explain " + table + " --machine hgx-h100 --nodes 2", "explain ../diagnose/testdata/files/spark.txt",
 			"explain ../results/testdata/log_infiniband.txt", "explain ../results/testdata/osu.txt", "explain ../results/testdata/perftest_failed.txt",

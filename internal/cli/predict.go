@@ -13,6 +13,7 @@ import (
 	"railwright.dev/railwright/internal/catalog"
 	"railwright.dev/railwright/internal/collective"
 	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/ncclgraph"
 	"railwright.dev/railwright/internal/pipeline"
 	"railwright.dev/railwright/internal/report"
 	"railwright.dev/railwright/internal/results"
@@ -32,6 +33,7 @@ type predictOptions struct {
 	dtype      string
 	tuning     string
 	workers    []string
+	nccl       []string
 	html       string
 }
 
@@ -47,7 +49,10 @@ func (a *app) predictCommand(run func(context.Context, predictOptions) error) *c
 			"A worker (a pod) that has part of a machine is --worker [MACHINE:]GPUS/NICS, such as 0,1,6,7/0-3, or 0-3/any4 where\n" +
 			"its NICs are unknown; repeat it for each.\n\n" +
 			"DGX Sparks are cabled in a pair, to a switch, in a ring or in a chain (--wiring): by default as that many usually are.\n" +
-			"--nics counts the functions that carry data, two of each port; --env NCCL_IB_HCA=NAMES leaves those that it names.",
+			"--nics counts the functions that carry data, two of each port; --env NCCL_IB_HCA=NAMES leaves those that it names.\n\n" +
+			"Algorithm and protocol of each size are those that NCCL itself chooses, by its version: --nccl, else that of the\n" +
+			"cluster file or the table, else the newest known. Two versions or more are compared: where choices move, and what\n" +
+			"each size gains or loses.",
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if err := givenAboveZero(c, "nodes", "gpus", "nics"); err != nil {
@@ -69,12 +74,16 @@ func (a *app) predictCommand(run func(context.Context, predictOptions) error) *c
 	f.StringVar(&o.dtype, "dtype", "", "type of the elements, as nccl-tests prints it; empty is float")
 	f.StringVar(&o.tuning, "tuning", "", "NCCL debug log whose tuning table is used instead of the model's")
 	f.StringArrayVar(&o.workers, "worker", nil, "GPUs and NICs of one worker; repeatable")
+	f.StringArrayVar(&o.nccl, "nccl", nil, "version of NCCL, such as "+ncclgraph.Newest().String()+"; repeat it to compare versions")
 	htmlFlag(c, &o.html)
 	c.MarkFlagsMutuallyExclusive("file", "like", "topo", "snapshot")
 	return c
 }
 
 func (a *app) predict(ctx context.Context, o predictOptions) error {
+	if len(o.nccl) > 1 {
+		return a.upgrade(ctx, o)
+	}
 	p, err := a.prediction(ctx, o)
 	if err != nil {
 		return err
@@ -98,6 +107,9 @@ func (a *app) prediction(ctx context.Context, o predictOptions) (*fabric.Predict
 	if err := checkMachine(cat, o.hw.Machine, o.hw); err != nil {
 		return nil, err
 	}
+	if err := checkNCCL("flag --nccl", o.nccl...); err != nil {
+		return nil, err
+	}
 	sizes, err := parseSizes(o.sizes)
 	if err != nil {
 		return nil, fmt.Errorf("flag --sizes: %w", err)
@@ -118,7 +130,7 @@ func (a *app) prediction(ctx context.Context, o predictOptions) (*fabric.Predict
 	if f.job.Placement != nil && o.hw.Nodes == 0 && base.Nodes == 0 && o.file == "" {
 		o.hw.Nodes = max(2, f.job.Placement.Machines()) // pods of one machine use its NICs as two machines do
 	}
-	if f.build, err = a.cluster(ctx, o, cat, base); err != nil {
+	if f.build, err = a.cluster(ctx, o, cat, base, &f.job); err != nil {
 		return nil, err
 	}
 	p, err := f.predict(o.hw, f.job.Env)
@@ -129,6 +141,9 @@ func (a *app) prediction(ctx context.Context, o predictOptions) (*fabric.Predict
 		return nil, fmt.Errorf("flag --procs: %d: does not divide the %s of a machine", n, fabric.Count(gpus, "GPU"))
 	}
 	p.Remarks = append(p.Remarks, f.noEffect(p, o.hw)...)
+	if p.NCCL == "" && len(o.nccl) > 0 {
+		p.Remarks = append(p.Remarks, noEffectOn+"--nccl "+o.nccl[0])
+	}
 	return p, nil
 }
 
@@ -160,6 +175,9 @@ func (a *app) jobFlags(o predictOptions, job *collective.Job) (err error) {
 			return fmt.Errorf("flag --dtype: %w", fabric.UnknownName("type", o.dtype, collective.DTypes()))
 		}
 		job.DType = o.dtype
+	}
+	if len(o.nccl) > 0 {
+		job.Version = o.nccl[0]
 	}
 	if o.tuning != "" {
 		if job.Tuning, err = a.tuningOf(o.tuning); err != nil {

@@ -26,7 +26,7 @@ type document struct {
 func documents() []document {
 	return []document{
 		{"Facts", &fabric.Facts{}}, {"Plan", &fabric.Plan{}}, {"Index", &fabric.Index{}},
-		{"Findings", &fabric.Findings{}}, {"Mesh", &fabric.Mesh{}}, {"Causes", &fabric.Causes{}}, {"Bench", &fabric.Bench{}}, {"Topology", &topology.View{}}, {"PCIe", &topology.PCIeReport{}}, {"Prediction", &fabric.Prediction{}}, {"Explanation", &fabric.Explanation{}}, {"Sizing", &fabric.Sizing{}}, {"Allocation", &fabric.Allocation{}}, {"Launches", &fabric.Launches{}}, {"CauseList", &fabric.CauseList{}}, {"Catalog", &fabric.CatalogList{}},
+		{"Findings", &fabric.Findings{}}, {"Mesh", &fabric.Mesh{}}, {"Causes", &fabric.Causes{}}, {"Bench", &fabric.Bench{}}, {"Topology", &topology.View{}}, {"PCIe", &topology.PCIeReport{}}, {"Prediction", &fabric.Prediction{}}, {"Upgrade", &fabric.Upgrade{}}, {"Explanation", &fabric.Explanation{}}, {"Sizing", &fabric.Sizing{}}, {"Allocation", &fabric.Allocation{}}, {"Launches", &fabric.Launches{}}, {"CauseList", &fabric.CauseList{}}, {"Catalog", &fabric.CatalogList{}},
 		{"LoadReport", &fabric.LoadReport{}}, {"SmokeReport", &smokeReport{}},
 		{"Run", &report.Run{}}, {"Rules", &rules{}}, {"Differences", &differences{}}, {"Applied", &applyResults{}}, {"Version", &versionDocument{}},
 	}

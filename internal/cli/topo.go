@@ -69,21 +69,22 @@ type topoShowOptions struct {
 	machineOptions
 	files []string
 	svg   string
-	nccl  bool
+	nccl  string // version of NCCL; empty: the picture
 	nodes int
 }
 
 func (a *app) topoShowCommand(run func(context.Context, topoShowOptions) error) *cobra.Command {
 	var o topoShowOptions
 	c := &cobra.Command{
-		Use:   "show [FILE] [--snapshot PATH | --machine ID] [--svg FILE | --nccl [--nodes N]]",
+		Use:   "show [FILE] [--snapshot PATH | --machine ID] [--svg FILE | --nccl[=VERSION] [--nodes N]]",
 		Short: "Draw sockets, switches, GPUs and NICs, their distances, and which GPU uses which NIC",
 		Long: "Draw a host: sockets, root ports, switches, GPUs and NICs with their links, the distances in the words of\n" +
 			"nvidia-smi topo -m, and which GPU uses which NIC, with what a GPU without a nearby NIC loses. The host is the\n" +
 			"local one, saved facts, a machine of the catalog, or FILE: an NCCL topology file, or the output of\n" +
 			"nvidia-smi topo -m or rocm-smi --showbus --showtopotype --showhw (- for standard input).\n\n" +
 			"With --nccl print what NCCL derives from the host instead, as NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=GRAPH logs it:\n" +
-			"its system, paths, rings and trees, and the number of channels.\n\n" +
+			"its system, paths, rings and trees, and the number of channels, as the newest version known finds them or the\n" +
+			"one that is named: --nccl=2.28.9.\n\n" +
 			"Exit status 0: drawn; 2: there is no GPU and no NIC to draw, or some of the host could not be read.",
 		Args: mayTake(1),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -96,7 +97,8 @@ func (a *app) topoShowCommand(run func(context.Context, topoShowOptions) error) 
 	}
 	o.flags(c)
 	outputFlag(c, &o.svg, "svg", "file to write a picture to; - for standard output instead of the text")
-	c.Flags().BoolVar(&o.nccl, "nccl", false, "print what NCCL derives from the host")
+	c.Flags().StringVar(&o.nccl, "nccl", "", "print what NCCL derives from the host, in its newest version or the one named")
+	c.Flags().Lookup("nccl").NoOptDefVal = ncclgraph.Newest().String()
 	c.Flags().IntVar(&o.nodes, "nodes", 1, "with --nccl: hosts like this one in the job")
 	c.MarkFlagsMutuallyExclusive("svg", "nccl")
 	return c
@@ -106,7 +108,7 @@ func (a *app) topoShow(ctx context.Context, o topoShowOptions) error {
 	if len(o.files) > 0 && o.machineOptions != (machineOptions{}) {
 		return fmt.Errorf("topology %q: a file and --snapshot or --machine: use only one", o.files[0])
 	}
-	if o.nccl {
+	if o.nccl != "" {
 		return a.showNCCL(ctx, o)
 	}
 	if o.svg == "-" && a.json() {
@@ -182,13 +184,20 @@ func (a *app) showNCCL(ctx context.Context, o topoShowOptions) error {
 	if a.json() {
 		return errors.New("flag --nccl: prints text only")
 	}
+	v, err := knownNCCL("flag --nccl", o.nccl)
+	if err != nil {
+		return err
+	}
 	d, err := a.document(ctx, o)
 	if err != nil {
 		return err
 	}
-	s, err := ncclgraph.NewSystem(d, ncclgraph.Options{Nodes: o.nodes})
+	s, err := ncclgraph.NewSystem(d, ncclgraph.Options{Nodes: o.nodes, Version: v})
 	if err != nil {
 		return err
+	}
+	if v.String() != o.nccl {
+		a.progress("NCCL %s searches as %s does, the newest before it whose code is known", o.nccl, v)
 	}
 	for _, note := range s.Notes {
 		a.progress("%s", note)

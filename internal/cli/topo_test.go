@@ -19,7 +19,7 @@ func TestTopoShowOptions(t *testing.T) {
 		{"a file", []string{"topo.xml", "--svg", "-"}, topoShowOptions{files: []string{"topo.xml"}, svg: "-", nodes: 1}},
 		{"a machine", []string{"--machine", "hgx-h100"}, topoShowOptions{machineOptions: machineOptions{machine: "hgx-h100"}, nodes: 1}},
 		{"what NCCL derives", []string{"--snapshot", "host1.json", "--nccl", "--nodes", "2"},
-			topoShowOptions{machineOptions: machineOptions{snapshot: "host1.json"}, nccl: true, nodes: 2}},
+			topoShowOptions{machineOptions: machineOptions{snapshot: "host1.json"}, nccl: "2.30.7", nodes: 2}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			o, err := parsed(t, a.topoShowCommand, c.args...)

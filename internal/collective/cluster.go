@@ -6,6 +6,7 @@ import (
 
 	"railwright.dev/railwright/internal/catalog"
 	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/ncclgraph"
 )
 
 // Cluster is what is known of equal machines and of the network between them. It does not change: any number
@@ -16,7 +17,11 @@ type Cluster struct {
 	gpus    int // of a machine, as NCCL sees it; hw.GPUsPerNode of them are in use
 	net     network
 	graphs  graphs
-	tables  *ncclTables
+	tables  *ncclTables // by which options behave
+	decides *ncclTables // by which the version of NCCL chooses among them
+	version fabric.NCCLVersion
+	system  *ncclgraph.System // that the graphs were searched in; nil for AMD
+	others  *editions         // the same for further versions
 	est     estimates
 	rccl    *rcclTable // nil without AMD GPUs
 	assumed []fabric.Assumption
@@ -26,6 +31,7 @@ type Cluster struct {
 
 	nicNames, linkNames string // names of the bounds
 	hopNames            string // and of that between neighbours in a ring
+	mixedSM             bool   // the GPUs of a machine have different compute capabilities
 	mixed               bool   // two kinds of machine match this description
 	unmeasured          bool   // the prediction uses rates that were not measured on this part
 }
@@ -64,7 +70,7 @@ func built(cat *catalog.Catalog, hw fabric.Hardware, assumed []fabric.Assumption
 	if err != nil {
 		return nil, err
 	}
-	c.graphs = searched(s)
+	c.searchIn(s)
 	return c, nil
 }
 
@@ -82,6 +88,7 @@ func resolved(cat *catalog.Catalog, hw fabric.Hardware, assumed []fabric.Assumpt
 		return nil, err
 	}
 	c.tables, c.est = newNCCLTables(), estimated()
+	c.decides, c.version = c.tables, ncclgraph.Newest()
 	if c.gpu.amd {
 		c.rccl = rcclTableOf(c.gpu.gfx)
 	}

@@ -46,9 +46,6 @@ func (c *Cluster) configured(job Job) (*Cluster, []fabric.Assumption) {
 	if len(notes) > 0 {
 		changed.named()
 	}
-	if job.Version == "" && c.gpu.nvls > 0 && c.nodes() > 1 {
-		notes = append(notes, fabric.Assumption{What: "NCCL is older than 2.28, which switches to NVLSTree at other sizes", Source: "most published measurements are"})
-	}
 	return &changed, notes
 }
 

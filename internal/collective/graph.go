@@ -12,6 +12,7 @@ import (
 // graphs are the results of NCCL's search for its algorithms on one machine.
 type graphs struct {
 	ring, tree, direct, chain, nvls ncclgraph.Graph
+	run                             int // channels of collectives that NCCL runs, without CollNet
 }
 
 // of returns the graph of an algorithm.
@@ -37,7 +38,9 @@ func (g *graphs) channels() int { return max(1, 2*g.ring.Channels) }
 // searched stores the graphs in NCCL's order.
 func searched(s *ncclgraph.System) graphs {
 	all := s.Graphs()
-	return graphs{ring: all[0], tree: all[1], direct: all[2], chain: all[3], nvls: all[4]}
+	g := graphs{ring: all[0], tree: all[1], direct: all[2], chain: all[3], nvls: all[4]}
+	g.run = s.CollChannels([]ncclgraph.Graph{g.ring, g.tree})
+	return g
 }
 
 // nominalSystem is NCCL's model of the machine that the hardware describes. A CPU that the catalog does not

@@ -25,7 +25,6 @@ type shape struct {
 	x86          bool
 	netOverhead  float64 // us
 	pat          bool
-	old          bool // NCCL before 2.28
 }
 
 func (s shape) ranks() int { return s.nodes * s.local }
@@ -108,7 +107,7 @@ func ncclBandwidth(s shape, gs *graphs, f function, a Algorithm, p Protocol) flo
 	switch {
 	case a != Ring && (f == fnAllGather || f == fnReduceScatter):
 		return bus
-	case (a == NVLS || a == NVLSTree) && s.old:
+	case (a == NVLS || a == NVLSTree) && s.tables.plainNVLS:
 		return bus * 5 / 6
 	case a == Ring || a == NVLS || a == NVLSTree:
 		return bus * float64(s.ranks()) / float64(f.steps(s.ranks()))
@@ -161,12 +160,8 @@ func nvlsBus(s shape, g ncclgraph.Graph, f function, a Algorithm) float64 {
 		return 0
 	}
 	n := float64(g.Channels)
-	if s.old {
-		inter := g.BWInter
-		if a == NVLSTree && s.nodes > 2 {
-			inter /= 2
-		}
-		return n * min(g.BWIntra, inter)
+	if s.tables.plainNVLS {
+		return n * s.plainNVLS(g, f, a)
 	}
 	intra := g.BWIntra * s.tables.nvls[generation(s.sm)] * (n - 1) / n
 	if f == fnAllReduce {
@@ -182,6 +177,17 @@ func nvlsBus(s shape, g ncclgraph.Graph, f function, a Algorithm) float64 {
 		inter = min(inter, s.tables.nvlsTree[generation(s.sm)][s.column()])
 	}
 	return n * min(intra, inter)
+}
+
+// plainNVLS is the bandwidth of a channel of NVLS before NCCL 2.28.
+func (s shape) plainNVLS(g ncclgraph.Graph, f function, a Algorithm) float64 {
+	switch {
+	case a == NVLSTree && s.nodes > 2:
+		return min(g.BWIntra, g.BWInter/2)
+	case a == NVLS && f != fnAllReduce:
+		return min(g.BWIntra*float64(s.local-1)/float64(s.local), g.BWInter*0.9)
+	}
+	return min(g.BWIntra, g.BWInter)
 }
 
 func collnetBus(s shape, g ncclgraph.Graph, f function, a Algorithm, bus float64) float64 {
@@ -212,9 +218,6 @@ func ncclLatency(s shape, gs *graphs, f function, a Algorithm, p Protocol) float
 	intra, inter := step[hw][a][p], step[hwNet][a][p]
 	if s.local == 1 {
 		inter = step[hwNet][Tree][p] // with one GPU per node nothing hides it
-	}
-	if a == NVLSTree && s.old {
-		inter = s.tables.oldNVLSNet
 	}
 	inter += g.LatencyInter
 	if p == Simple {

@@ -14,7 +14,7 @@ type option struct {
 	long      float64 // factor on believed.latency once a ring's channels are full
 	full      int64   // bytes from which that is
 
-	byTime      bool  // the library's estimate is as good as this package's
+	rough       bool  // the library's estimate is known within 3 percent only
 	least, most int64 // sizes for which the library has it, above least and up to most; 0 and 0: all
 
 	alpha  float64 // us before the first byte has arrived
@@ -55,9 +55,6 @@ func slot(size int64) int {
 func (o *option) choice(size int64) float64 {
 	if o.believed.bandwidth <= 0 || o.most > 0 && (size <= o.least || size > o.most) {
 		return math.Inf(1)
-	}
-	if o.byTime {
-		return o.time(size)
 	}
 	latency := o.believed.latency
 	if o.full > 0 && size >= o.full {

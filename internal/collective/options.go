@@ -9,13 +9,12 @@ import (
 	"railwright.dev/railwright/internal/ncclgraph"
 )
 
-// shapeOf is what the tuning model needs of the cluster.
-func (c *Cluster) shapeOf(version string) shape {
+// shapeOf is what the tuning model needs of the cluster, besides the tables of a version.
+func (c *Cluster) shapeOf(tables *ncclTables) shape {
 	s := shape{
-		tables: c.tables,
+		tables: tables,
 		nodes:  c.nodes(), local: c.local(), sm: c.gpu.sm, netOverhead: 1,
 		amdCPU: c.hw.CPU == "amd", x86: c.hw.CPU != "arm", pat: c.local() == 1 && c.nodes() > 1,
-		old: older(version),
 	}
 	if s.amdCPU {
 		s.netOverhead = 2 // us (nccl, src/graph/tuning.cc, getNetOverhead)
@@ -32,12 +31,9 @@ func (c *Cluster) options(f function, e settings) []option {
 }
 
 func (c *Cluster) ncclOptions(f function, e settings) []option {
-	s := c.shapeOf(e.version)
+	s := c.shapeOf(c.decides)
 	row := ncclCells(s, &c.graphs, f)
-	old := s.old
-	s.old = false // the behaviour comes from the newest tables, which NVIDIA measured last
-	measured := ncclCells(s, &c.graphs, f)
-	s.old = old
+	measured := ncclCells(c.shapeOf(c.tables), &c.graphs, f) // the behaviour is that of the newest tables, which NVIDIA measured last
 	logged := replaced(&row, f, e.tuning)
 	out := make([]option, 0, int(algorithms)+2*int(protocols))
 	for a := range algorithms {
@@ -49,11 +45,11 @@ func (c *Cluster) ncclOptions(f function, e settings) []option {
 			switch {
 			case f == fnAllReduce && a == Tree:
 				o.shares, o.held = &c.tables.treeShare[p], &c.tables.treeShare[p]
-			case f == fnAllReduce && a == NVLSTree && s.sm >= 100 && s.x86 && !s.old:
-				o.shares = &c.tables.nvlsShare
+			case f == fnAllReduce && a == NVLSTree && s.sm >= 100 && s.x86:
+				o.shares = s.tables.nvlsShare
 			}
 			if f == fnAllReduce && a == Ring && p == Simple && s.nodes > 1 {
-				o.long, o.full = plateau(s.sm), int64(64*c.graphs.channels()*s.ranks())
+				o.long, o.full = plateau(s.sm), int64(64*c.runChannels()*s.ranks())
 			}
 			c.timing(&o, f)
 			out = append(out, o)
@@ -150,6 +146,9 @@ func (c *Cluster) runsLL128(g ncclgraph.Graph) bool {
 	if c.gpu.sm >= 90 {
 		furthest = ncclgraph.PathPXN
 	}
+	if c.mixedSM && (c.decides.sameSM || c.gpu.sm < 90) {
+		return false
+	}
 	return c.gpu.sm >= 70 && g.TypeIntra <= ncclgraph.PathNVB && g.TypeInter <= furthest
 }
 
@@ -215,13 +214,9 @@ func (c *Cluster) networkSteps(a Algorithm, f function) float64 {
 // codeFrom is the version from which NCCL_VERSION has five digits (nccl.h).
 const codeFrom = 20000
 
-// older reports whether a version of NCCL is before 2.28, in which NVLS got the figures of the tables here. Most
-// published measurements are: an unknown version counts as older.
-func older(version string) bool { return olderThan(version, 2, 28) }
-
-// olderThan reports whether a version is before another one; an unknown one is.
+// olderThan reports whether a version of RCCL, as a log has it, is before another one; an unknown one is.
 func olderThan(version string, wantMajor, wantMinor int) bool {
-	major, rest, _ := strings.Cut(version, ".")
+	major, rest, _ := strings.Cut(strings.TrimPrefix(version, "RCCL "), ".")
 	minor, _, _ := strings.Cut(rest, ".")
 	big, err1 := strconv.Atoi(major)
 	small, err2 := strconv.Atoi(minor)

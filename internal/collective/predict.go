@@ -22,12 +22,16 @@ func (c *Cluster) Predict(job Job, sizes []int64) (*fabric.Prediction, error) {
 		Collective: job.Collective, Ranks: c.Ranks(), Nodes: c.hw.Nodes, Hardware: c.hw,
 		Rows: make([]fabric.PredictionRow, len(sizes)), Assumptions: []fabric.Assumption{},
 	}
+	c, decided, err := c.decidedBy(job, p)
+	if err != nil {
+		return nil, err
+	}
 	if job.Placement != nil {
-		return c.predictPlaced(p, job, sizes)
+		return c.predictPlaced(p, job, sizes, decided)
 	}
 	used, notes := c.configured(job)
-	p.Assumptions = append(append(p.Assumptions, c.assumed...), notes...)
-	if p.Remarks, err = used.fill(p.Rows, job, sizes); err != nil {
+	p.Assumptions = slices.Concat(p.Assumptions, c.assumed, notes, decided)
+	if err = used.describe(p, job, sizes); err != nil {
 		return nil, err
 	}
 	return p, nil
@@ -35,7 +39,7 @@ func (c *Cluster) Predict(job Job, sizes []int64) (*fabric.Prediction, error) {
 
 // predictPlaced predicts the worst worker's share of the network, with a band up to what the best possible
 // assignment of NICs would reach.
-func (c *Cluster) predictPlaced(p *fabric.Prediction, job Job, sizes []int64) (*fabric.Prediction, error) {
+func (c *Cluster) predictPlaced(p *fabric.Prediction, job Job, sizes []int64, decided []fabric.Assumption) (*fabric.Prediction, error) {
 	share, err := c.Share(job.Placement)
 	if err != nil {
 		return nil, err
@@ -47,8 +51,8 @@ func (c *Cluster) predictPlaced(p *fabric.Prediction, job Job, sizes []int64) (*
 		What:   fmt.Sprintf("the worst worker sends through %s with a near NIC", fabric.Count(share.LowExits, "GPU")),
 		Source: "nccl, src/graph/paths.cc: GPUDirect RDMA up to PXB, and PXN",
 	})
-	p.Assumptions = slices.Concat(c.assumed, notes)
-	if p.Remarks, err = low.fill(p.Rows, job, sizes); err != nil {
+	p.Assumptions = slices.Concat(c.assumed, notes, decided)
+	if err = low.describe(p, job, sizes); err != nil {
 		return nil, err
 	}
 	if share.HighExits == share.LowExits {
@@ -56,7 +60,7 @@ func (c *Cluster) predictPlaced(p *fabric.Prediction, job Job, sizes []int64) (*
 	}
 	high, _ := c.placed(job.Placement, share.HighExits).configured(job)
 	best := make([]fabric.PredictionRow, len(sizes))
-	if _, err := high.fill(best, job, sizes); err != nil {
+	if _, err := high.fill(best, job, sizes); err != nil { // its table is that of the worst
 		return nil, err
 	}
 	for i, r := range best {
@@ -70,8 +74,25 @@ func (c *Cluster) predictPlaced(p *fabric.Prediction, job Job, sizes []int64) (*
 	return p, nil
 }
 
-// fill computes the rows, and what is remarkable about them.
-func (c *Cluster) fill(rows []fabric.PredictionRow, job Job, sizes []int64) ([]string, error) {
+// describe computes the rows, what is remarkable about them, and the figures by which NCCL chooses.
+func (c *Cluster) describe(p *fabric.Prediction, job Job, sizes []int64) error {
+	options, err := c.fill(p.Rows, job, sizes)
+	if err != nil {
+		return err
+	}
+	p.Remarks = c.remarks(job, options, sizes)
+	if p.NCCL == "" {
+		return nil
+	}
+	p.Tuning = make([]fabric.TuningCell, len(options))
+	for i, o := range options {
+		p.Tuning[i] = fabric.TuningCell{Collective: job.Collective, Algorithm: o.name(), Protocol: o.protocol.String(), LatencyUS: o.believed.latency, GBs: o.believed.bandwidth}
+	}
+	return nil
+}
+
+// fill computes the rows; it returns what the library may choose.
+func (c *Cluster) fill(rows []fabric.PredictionRow, job Job, sizes []int64) ([]option, error) {
 	if c.Ranks() == 1 {
 		return nil, errors.New("hardware: a collective needs at least two GPUs")
 	}
@@ -96,7 +117,7 @@ func (c *Cluster) fill(rows []fabric.PredictionRow, job Job, sizes []int64) ([]s
 		}
 		rows[i] = c.row(job, o, loosest, size)
 	}
-	return c.remarks(job, options, sizes), nil
+	return options, nil
 }
 
 const maxSizes = 1 << 16
@@ -168,11 +189,11 @@ func (c *Cluster) whyNone(f function, e settings) error {
 	return errors.New("NCCL_ALGO and NCCL_PROTO leave no algorithm")
 }
 
-// even is how close two options are to count as equal for the library: its tables changed by more from
-// version to version. The faster of such options is taken.
+// even is how close two options of RCCL are to count as equal: its tables changed by more from version to version. The
+// faster of such options is taken.
 const even = 1.03
 
-// pick returns the option that the library estimates to be fastest at a size.
+// pick returns the option that the library estimates to be fastest at a size; of equal ones the first.
 func pick(options []option, size int64) *option {
 	var times [int(algorithms) * int(protocols)]float64
 	least := math.Inf(1)
@@ -182,6 +203,9 @@ func pick(options []option, size int64) *option {
 	}
 	best, fastest := &options[0], math.Inf(1)
 	for i := range options {
+		if times[i] == least && !options[i].rough {
+			return &options[i]
+		}
 		if times[i] <= least*even {
 			if t := options[i].time(size); t < fastest {
 				best, fastest = &options[i], t

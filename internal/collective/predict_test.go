@@ -3,6 +3,7 @@ package collective
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -36,7 +37,7 @@ func TestKnownRates(t *testing.T) {
 		{fabric.Hardware{GPU: "mi355x", Nodes: 1, GPUsPerNode: 8}, fabric.AllReduce, 16 << 30, 409},
 	} {
 		t.Run(fmt.Sprintf("%s %d GPUs %s", test.hw.GPU, test.hw.GPUsPerNode, test.what), func(t *testing.T) {
-			r := predict(t, newCluster(t, test.hw), Job{Collective: test.what}, test.size)[0]
+			r := predict(t, newCluster(t, test.hw), Job{Collective: test.what, Version: "2.27.7"}, test.size)[0] // from 2.28 on five H200 and six B200 run rings
 			if math.Abs(r.BusBW-test.want)/test.want > 0.06 {
 				t.Errorf("%s %d GPUs %s: %.1f GB/s, published %.1f", test.hw.GPU, test.hw.GPUsPerNode, test.what, r.BusBW, test.want)
 			}
@@ -189,16 +190,26 @@ func TestPlateau(t *testing.T) {
 }
 
 func TestVersions(t *testing.T) {
-	for version, want := range map[string]bool{"2.25.1": true, "2.27": true, "2.28.9+cuda13.0": false, "2.30.7": false, "3.0": false, "22809": false, "22704": true, "": true, "new": true} {
-		if older(version) != want {
-			t.Errorf("%q: older %v", version, !want)
-		}
-	}
 	c := newCluster(t, fabric.Hardware{Machine: "hgx-h100", Nodes: 2})
 	before := predict(t, c, Job{Collective: fabric.AllReduce, Version: "2.26.2"}, 1<<20)[0]
-	after := predict(t, c, Job{Collective: fabric.AllReduce, Version: "2.28.3"}, 1<<20)[0]
+	after := predict(t, c, Job{Collective: fabric.AllReduce, Version: "2.28.9"}, 1<<20)[0]
 	if before.Algorithm != "NVLSTree" || after.Algorithm != "Tree" {
-		t.Errorf("1 MiB on two nodes: %s before 2.28, %s after", before.Algorithm, after.Algorithm)
+		t.Errorf("1 MiB on two nodes: %s before 2.28.9, %s from then on", before.Algorithm, after.Algorithm)
+	}
+	for version, want := range map[string]struct{ follows, note string }{
+		"": {"2.30.7", "its version is unspecified"}, "2.30.7": {"2.30.7", ""}, "22809": {"2.28.9", ""}, "2.28.9+cuda13.0": {"2.28.9", ""}, "2.28": {"2.28.9", "NCCL 2.28 chooses as 2.28.9 does"},
+		"2.29.2": {"2.28.9", "the newest before it"}, "3.0.1": {"2.30.7", "the newest before it"}, "2.18.5": {"2.27.7", "the oldest"}, "new": {"2.30.7", "is no version"},
+	} {
+		p, err := c.Predict(Job{Collective: fabric.AllReduce, Version: version}, []int64{8})
+		if err != nil {
+			t.Fatal(err)
+		}
+		said := slices.ContainsFunc(p.Assumptions, func(a fabric.Assumption) bool {
+			return strings.Contains(a.What, want.note) && strings.Contains(a.Source, "tuning.cc")
+		})
+		if p.NCCL != want.follows || said != (want.note != "") {
+			t.Errorf("%q: follows %s, %+v", version, p.NCCL, p.Assumptions)
+		}
 	}
 }
 

@@ -8,7 +8,7 @@ import (
 // rcclOptions does for RCCL what ncclOptions does for NCCL (rccl, src/graph/tuning.cc): the same formulae with
 // tables that AMD measured for each kind of machine, which describe time as well as choice.
 func (c *Cluster) rcclOptions(f function, e settings) []option {
-	s, t := c.shapeOf(""), c.rccl
+	s, t := c.shapeOf(c.tables), c.rccl
 	ranged := c.nodes() > 1 && (strings.HasPrefix(c.gpu.gfx, "gfx95") || strings.HasPrefix(c.gpu.gfx, "gfx94") && !olderThan(e.version, 2, 27))
 	var out []option
 	for _, a := range []Algorithm{Tree, Ring} {
@@ -16,7 +16,7 @@ func (c *Cluster) rcclOptions(f function, e settings) []option {
 			if p == LL128 && !ranged || !f.runs(a) || a == Tree && p == Simple && c.nodes() == 1 {
 				continue
 			}
-			o := option{algorithm: a, protocol: p}
+			o := option{algorithm: a, protocol: p, rough: true}
 			o.believed = c.rcclCell(s, t, f, a, p)
 			if a == Tree {
 				o.shares = &t.tree[p]
@@ -70,7 +70,7 @@ func (c *Cluster) rcclCell(s shape, t *rcclTable, f function, a Algorithm, p Pro
 // measurements: there NCCL's step over the network scales with the fabric. Large rings use the rates of links and NICs.
 func (c *Cluster) rcclTiming(o *option, f function, t *rcclTable) {
 	factor := f.factor(c.Ranks())
-	s := c.shapeOf("")
+	s := c.shapeOf(c.tables)
 	s.netOverhead = 0 // RCCL assumes posts to the NIC in every step: they run in parallel with the steps of 2 and 4 nodes
 	o.bound = ceiling{}.tighter(c.ringLinks(c.gpu.limit)/factor, c.linkNames)
 	bus := c.ringLinks(c.gpu.ring)

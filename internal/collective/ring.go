@@ -69,7 +69,7 @@ func (c *Cluster) channelsBus(p Protocol) float64 {
 	if p != LL {
 		return math.Inf(1)
 	}
-	return c.shapeOf("").llMost() * float64(c.graphs.channels()) / usual
+	return c.shapeOf(c.tables).llMost() * float64(c.graphs.channels()) / usual
 }
 
 // ringLinks is what rings that leave the node through different GPUs reach over links of a rate: a GPU that sends
@@ -82,10 +82,8 @@ func (c *Cluster) ringLinks(rate float64) float64 {
 }
 
 // chainTiming: a broadcast or a reduction goes once around, in slices; the last rank gets its first slice after
-// all hops. NCCL's own figure has one hop, by which it would always choose Simple; measurements show the faster
-// one: eight A100 LL128 up to 256 MiB (microsoft/superbenchmark, tests of nccl-bw).
+// all hops.
 func (c *Cluster) chainTiming(o *option, bus float64) {
-	o.byTime = c.Ranks() > 2
 	steps := &c.tables.step
 	inside, between := float64(c.nodes()*(c.local()-1)), float64(c.nodes()-1)
 	o.alpha = c.tables.base[Ring][o.protocol] + inside*steps[hwNVLink][Ring][o.protocol] + between*steps[hwNet][Ring][o.protocol]

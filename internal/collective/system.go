@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"railwright.dev/railwright/internal/catalog"
 	"railwright.dev/railwright/internal/fabric"
@@ -28,7 +29,7 @@ func FromSystem(cat *catalog.Catalog, s *ncclgraph.System, hw fabric.Hardware) (
 	if hw.CPU == "" {
 		hw.CPU = s.CPU.Word()
 	}
-	hw, assumed, err := complete(cat, hw)
+	hw, assumed, err := completeWith(cat, hw, s)
 	if err != nil {
 		return nil, err
 	}
@@ -36,11 +37,43 @@ func FromSystem(cat *catalog.Catalog, s *ncclgraph.System, hw fabric.Hardware) (
 	if err != nil {
 		return nil, err
 	}
-	c.graphs = searched(s)
+	c.searchIn(s)
+	c.mixedSM = slices.ContainsFunc(s.GPUs, func(g ncclgraph.GPUNode) bool { return g.SM != s.GPUs[0].SM })
 	if c.nodes() > 1 {
 		c.distantNICs()
 	}
 	return c, nil
+}
+
+// completeWith completes the hardware of a system. A fabric is taken from a machine of the catalog only where its NICs are of the same
+// vendor: what EFA or TCPX does not run, other NICs do.
+func completeWith(cat *catalog.Catalog, hw fabric.Hardware, s *ncclgraph.System) (fabric.Hardware, []fabric.Assumption, error) {
+	done, assumed, err := complete(cat, hw)
+	if err != nil || hw.Net != "" || hw.Nodes < 2 || len(s.NETs) == 0 || s.NETs[0].Vendor == "" {
+		return done, assumed, err
+	}
+	if runsOn(cat, done.Net, s.NETs[0].Vendor) {
+		return done, assumed, nil
+	}
+	hw.Net = cat.FabricOf(fabric.InfiniBand)
+	done, assumed, err = complete(cat, hw)
+	return done, append(assumed, fabric.Assumption{What: "InfiniBand between the nodes", Source: "the fabric is unspecified"}), err
+}
+
+// runsOn reports whether a machine of the catalog with a fabric has NICs of that vendor, or no machine says of which its NICs are.
+func runsOn(cat *catalog.Catalog, net, vendor string) bool {
+	said := false
+	for _, m := range cat.Machines {
+		if !slices.Contains(m.Fabrics, net) {
+			continue
+		}
+		for _, id := range cat.NICs[m.NIC].PCIID {
+			if said = true; strings.HasPrefix(id, vendor+":") {
+				return true
+			}
+		}
+	}
+	return !said
 }
 
 // gpuOf guesses the GPU by its architecture and by whether NVLink joins such GPUs, measured ones first: their links

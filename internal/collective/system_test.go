@@ -81,3 +81,29 @@ func TestFromNothing(t *testing.T) {
 		t.Errorf("two H200, from their architecture alone: %+v", hw)
 	}
 }
+
+// TestFabricOfAnotherVendor: NICs of NVIDIA in a machine that otherwise looks like one with EFA run every protocol.
+func TestFabricOfAnotherVendor(t *testing.T) {
+	for vendor, want := range map[string]bool{"0x15b3": true, "0x1d0f": false, "0x0000": false} {
+		text := strings.ReplaceAll(strings.ReplaceAll(inGuest(true), `sm="90"`, `sm="80"`), `class="0x020700"`, `class="0x020700" vendor="`+vendor+`" device="0x101b"`)
+		text = strings.ReplaceAll(text, "GenuineIntel", "AuthenticAMD")
+		d, err := ncclxml.Parse([]byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := ncclgraph.NewSystem(d, ncclgraph.Options{Nodes: 2})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s.NETs[0].Vendor != strings.TrimPrefix(strings.TrimPrefix(vendor, "0x"), "0000") {
+			t.Errorf("%s is read as %q", vendor, s.NETs[0].Vendor)
+		}
+		c, err := FromSystem(loaded(t), s, fabric.Hardware{Nodes: 2})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := c.hw.Net == "ib"; got != want {
+			t.Errorf("NICs of %s: fabric %s", vendor, c.hw.Net)
+		}
+	}
+}

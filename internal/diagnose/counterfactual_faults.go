@@ -26,7 +26,7 @@ func (s *observed) fixing(out *fabric.Explained, p *point, predict Predictor) {
 			likely = append(likely, f)
 		}
 	}
-	short := Shortfall{Hardware: s.hw, Job: Job{Collective: p.collective, Env: env}, Rows: s.judgedRows(p), Predict: predict, Faults: faults}
+	short := Shortfall{Hardware: s.hw, Job: Job{Collective: p.collective, Env: env, Version: s.job.Version}, Rows: s.judgedRows(p), Predict: predict, Faults: faults}
 	if p.nodes > 0 {
 		short.Hardware.Nodes = p.nodes
 	}

@@ -39,6 +39,7 @@ type Input struct {
 	PlannedNodes int
 	Findings     []fabric.Finding    // of railwright check
 	Env          map[string]string   // of the job, by their names, where no result says it
+	Version      string              // of NCCL, where no result says it; empty: unknown
 	Catalogue    *messages.Catalogue // of messages; nil: none is known
 	Causes       *causes.Set         // what is known of causes
 	PortGbps     float64             // of the slowest active port of the fabric that tools show; 0: unknown

@@ -275,7 +275,7 @@ func (o *observer) collective(p *point, e fabric.Observation) {
 	if e.Protocol != "" {
 		env["NCCL_PROTO"] = e.Protocol
 	}
-	job := Job{Collective: p.collective, Env: env, DType: dtypeIn(e.Note + " " + e.Fact)}
+	job := Job{Collective: p.collective, Env: env, DType: dtypeIn(e.Note + " " + e.Fact), Version: o.version("")}
 	o.s.job = job
 	if p.average {
 		o.averaged(p, hw, job)

@@ -1,6 +1,7 @@
 package diagnose
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -10,7 +11,7 @@ import (
 
 // table observes a curve: against itself, and against what its hardware should give.
 func (o *observer) table(t *fabric.Table) {
-	job := Job{Collective: t.Collective, Env: withEnv(o.in.Env, envOf(t.Config)), Processes: processes(t), Version: t.Library}
+	job := Job{Collective: t.Collective, Env: withEnv(o.in.Env, envOf(t.Config)), Processes: processes(t), Version: o.version(t.Library)}
 	if o.by.ran != nil {
 		job.Tuning = o.by.ran.Tuning
 	}
@@ -37,6 +38,14 @@ func (o *observer) table(t *fabric.Table) {
 	}
 	o.mayJudge(t, ranks)
 	o.curve(t, job, ranks)
+}
+
+// version is that of the library: as the table says it, else the log of its run, else the flag.
+func (o *observer) version(said string) string {
+	if said == "" && o.by.ran != nil {
+		said = o.by.ran.Version
+	}
+	return cmp.Or(said, o.in.Version)
 }
 
 // spread derives the GPUs of a node from the ranks where only one of them is missing.

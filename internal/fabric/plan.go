@@ -11,6 +11,7 @@ type Plan struct {
 	Transport  Transport        `json:"transport"`
 	MTU        int              `json:"mtu"`                // bytes, of every NIC of the fabric
 	Partition  PKey             `json:"partition,omitzero"` // InfiniBand: every port must be a full member of it
+	NCCL       string           `json:"nccl,omitempty"`     // version that jobs use; empty: unspecified
 	Nodes      []Node           `json:"nodes"`
 	Machines   []NominalMachine `json:"machines,omitempty"` // one per catalog id that a node names
 	Ports      []NodePort       `json:"ports,omitempty"`    // cabled ones, where those of the machines have twins; in node order

@@ -7,7 +7,9 @@ type Prediction struct {
 	Ranks       int             `json:"ranks"`
 	Nodes       int             `json:"nodes"`
 	Hardware    Hardware        `json:"hw"`
+	NCCL        string          `json:"nccl,omitempty"` // version whose choices these are; empty for RCCL, and where no table chooses
 	Rows        []PredictionRow `json:"rows"`
+	Tuning      []TuningCell    `json:"tuning,omitempty"`  // of NCCL: what may be chosen, and the figures by which it is; empty like nccl
 	Remarks     []string        `json:"remarks,omitempty"` // what limits large sizes, and settings that changed nothing
 	Assumptions []Assumption    `json:"assumptions"`
 }

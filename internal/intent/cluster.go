@@ -15,6 +15,7 @@ type Cluster struct {
 	Launcher   Launcher     `json:"launcher,omitempty" yaml:"launcher,omitempty" jsonschema:"enum=ssh,enum=slurm,enum=kubernetes" jsonschema_description:"how processes are started on the machines; default ssh, on gke kubernetes"`
 	Nodes      []NodeGroup  `json:"nodes" yaml:"nodes" jsonschema:"minItems=1,description=groups of identical machines"`
 	Fabric     Fabric       `json:"fabric" yaml:"fabric" jsonschema:"description=the network between the GPUs"`
+	NCCL       string       `json:"nccl,omitempty" yaml:"nccl,omitempty" jsonschema:"pattern=^[0-9]+[.][0-9]+([.][0-9]+)?$,maxLength=16" jsonschema_description:"version of NCCL that jobs use, such as 2.30.7: its choices of algorithm and protocol are predicted; default: the newest known"`
 	Serving    *Serving     `json:"serving,omitempty" yaml:"serving,omitempty" jsonschema:"description=the model that the cluster serves"`
 	Kubernetes *Kube        `json:"kubernetes,omitempty" yaml:"kubernetes,omitempty" jsonschema:"description=what runs the pods where the launcher is kubernetes"`
 	GKE        *GKECluster  `json:"gke,omitempty" yaml:"gke,omitempty" jsonschema:"description=what platform gke makes in Google Cloud"`

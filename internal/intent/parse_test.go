@@ -124,7 +124,7 @@ func TestSchemaProblems(t *testing.T) {
 			`c:3:12: metadata."a\nb": unknown field; known: name`}},
 		{"wrong case", "platform:", "Platform:", []string{
 			`c:1:1: platform: required field is missing: where the machines come from`,
-			`c:4:1: Platform: unknown field; did you mean "platform"? known: apiVersion, kind, metadata, platform, launcher, nodes, fabric, serving, kubernetes, gke, vsphere, waive`}},
+			`c:4:1: Platform: unknown field; did you mean "platform"? known: apiVersion, kind, metadata, platform, launcher, nodes, fabric, nccl, serving, kubernetes, gke, vsphere, waive`}},
 		{"enum", "baremetal", "bare-metal", []string{
 			`c:4:11: platform: "bare-metal": unknown; did you mean "baremetal"? known: baremetal, vsphere, gke, spark`}},
 		{"enum with a number", "scheme: p2p31", "scheme: 31", []string{

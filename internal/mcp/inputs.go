@@ -23,6 +23,7 @@ type explainInput struct {
 	hardware
 	Cluster  string   `json:"cluster,omitempty" call:"file" jsonschema:"path of the cluster file"`
 	Snapshot []string `json:"snapshot,omitempty" jsonschema:"paths of saved facts of the machines"`
+	NCCL     string   `json:"nccl,omitempty" jsonschema:"version of NCCL in that run, such as 2.30.7, where no log says it"`
 	Env      []string `json:"env,omitempty" jsonschema:"environment of NCCL in that run, each NAME=VALUE, such as NCCL_ALGO=Ring"`
 }
 
@@ -51,6 +52,7 @@ type predictInput struct {
 	Procs      int      `json:"procs,omitempty" jsonschema:"processes per machine; default one per GPU"`
 	DType      string   `json:"dtype,omitempty" jsonschema:"type of the elements; default float"`
 	Tuning     string   `json:"tuning,omitempty" jsonschema:"path of an NCCL debug log whose tuning table is used"`
+	NCCL       []string `json:"nccl,omitempty" jsonschema:"version of NCCL, such as 2.30.7; two versions or more are compared: where choices move, what each size gains or loses"`
 	Worker     []string `json:"worker,omitempty" jsonschema:"GPUs and NICs of workers that have part of a machine, each [MACHINE:]GPUS/NICS, such as a:0,1,6,7/0-3, or 0-3/any4 where the NICs are unknown"`
 }
 

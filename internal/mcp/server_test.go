@@ -85,6 +85,8 @@ func TestCommandLines(t *testing.T) {
 	for _, c := range []struct{ tool, arguments, want string }{
 		{"explain", `{"paths":["--html=/tmp/x","b"],"machine":"hgx-h100","nodes":2,"rate":400.5,"vm":true,"env":["A=1","B=2"]}`,
 			"explain --output=json --machine=hgx-h100 --nodes=2 --rate=400.5 --vm --env=A=1 --env=B=2 -- --html=/tmp/x b"},
+		{"explain", `{"paths":["a"],"nccl":"2.28.9"}`, "explain --output=json --nccl=2.28.9 -- a"},
+		{"predict", `{"machine":"m","nccl":["2.27.7","2.30.7"]}`, "predict --output=json --machine=m --nccl=2.27.7 --nccl=2.30.7 --"},
 		{"explain", `{"text":"a table"}`, "explain --output=json -- -|a table"},
 		{"explain", `{"paths":["a"],"text":"b","cluster":"c.yaml","snapshot":["s"]}`, "explain --output=json --file=c.yaml --snapshot=s -- a -|b"},
 		{"check", `{"snapshot":["--lab"],"cluster":"c"}`, "check --output=json --snapshot=--lab --file=c --"},

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 
 	"railwright.dev/railwright/internal/fabric"
 	"railwright.dev/railwright/internal/ncclxml"
@@ -26,7 +27,7 @@ func NewSystem(d *ncclxml.Document, o Options) (*System, error) {
 	if d == nil || len(d.Roots) != 1 || d.Roots[0].Name != "system" {
 		return nil, errors.New(`topology: want one root element <system>`)
 	}
-	s := &System{options: o}
+	s := &System{options: o, document: d}
 	b := builder{s: s, document: d.Roots[0]}
 	for _, step := range []func() error{
 		b.survey, b.addCPUs, b.number, b.addNVLinks, b.addC2C, b.addPCILinks, b.flattenBroadcom, b.connectCPUs, b.sort, b.check,
@@ -48,6 +49,7 @@ func NewSystem(d *ncclxml.Document, o Options) (*System, error) {
 		return nil, fmt.Errorf("topology: %d hosts, but the file has no <net> with a dev", max(o.Nodes, 1))
 	}
 	s.measure()
+	s.found = sync.OnceValue(s.search)
 	return s, nil
 }
 

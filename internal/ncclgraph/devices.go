@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"railwright.dev/railwright/internal/ncclxml"
 )
@@ -196,6 +197,19 @@ func (b *builder) addCPUNIC(e *ncclxml.Element, cpu *node) error {
 	return nil
 }
 
+// vendorAbove is the vendor of the PCI device that an element is below.
+func vendorAbove(e *ncclxml.Element) string {
+	pci := e.Above("pci")
+	if pci == nil {
+		return ""
+	}
+	vendor, _ := pci.Get("vendor")
+	if vendor = strings.TrimPrefix(strings.ToLower(vendor), "0x"); vendor == "0000" {
+		return "" // a file that leaves it out
+	}
+	return vendor
+}
+
 func (b *builder) addNET(e *ncclxml.Element, nic *node) error {
 	if e.IntegerOr("net", 1) == 0 {
 		return nil // a physical NIC that was fused into another
@@ -221,6 +235,7 @@ func (b *builder) addNET(e *ncclxml.Element, nic *node) error {
 		b.note("%s: the file has no gdr: assumed to work", e.Title())
 	}
 	n.gdr = e.IntegerOr("gdr", 1) != 0
+	n.vendor = vendorAbove(e)
 	guid, ok := e.Get("guid")
 	if n.asic = uint64(len(b.nets) - 1); ok {
 		n.asic = ncclxml.Strtoull(guid)

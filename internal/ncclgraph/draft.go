@@ -1,5 +1,7 @@
 package ncclgraph
 
+import "slices"
+
 // draft is a Graph under construction, with indices instead of names. GPUs of channel c begin at c times their number,
 // its NETs at 2c.
 type draft struct {
@@ -56,7 +58,7 @@ func newSearch(s *System, id GraphID, pattern Pattern, minimum, maximum int) *se
 	c := &search{
 		s: s, id: id, bw: make([]float32, len(s.links)), netBW: make([]float32, len(s.nodes[nodeNET])),
 		used: make([]uint64, gpus), leftAll: budgetAll, work: workLimit, trySame: pattern != PatternNVLS,
-		speeds: speeds(s.SM, s.Inter), maxBW: float32(s.MaxBW), totalBW: float32(s.TotalBW),
+		speeds: speeds(s.SM, s.Inter, s.options), maxBW: float32(s.MaxBW), totalBW: float32(s.TotalBW),
 	}
 	for _, l := range s.links {
 		c.bw[l.index] = l.bw
@@ -97,7 +99,7 @@ func (c *search) setTypes(gpus int) {
 		c.minInter, c.maxInter = c.s.minPath(nodeNET), c.s.maxPath(nodeNET)
 		c.maxIntra = c.maxInter
 	}
-	if c.s.SM < 90 {
+	if c.s.SM < 90 && !c.s.options.before(v2297) {
 		c.maxInter = PathSYS // a balanced tree may have to return by a longer path
 	}
 }
@@ -124,13 +126,18 @@ func (c *search) setChannels(gpus int) {
 	g.minimum = min(g.minimum, g.maximum)
 }
 
-// speeds is the bandwidths per channel that NCCL tries, GB/s, fastest first.
-func speeds(sm int, inter bool) []float32 {
+// speeds is the bandwidths per channel that NCCL tries, GB/s, fastest first (src/graph/search.cc, speedArrayIntra and the
+// arrays after it). On Blackwell 2.29 added 45 within a host and 80 between hosts, 2.30 added 86.
+func speeds(sm int, inter bool, o Options) []float32 {
 	switch {
 	case sm >= 100 && inter:
-		return []float32{96, 86, 80, 48, 45.1, 42, 40, 30, 24, 22, 20, 17.5, 15, 12, 6, 3, 2.4, 1.2, 0.24, 0.12}
+		all := []float32{96, 86, 80, 48, 45.1, 42, 40, 30, 24, 22, 20, 17.5, 15, 12, 6, 3, 2.4, 1.2, 0.24, 0.12}
+		return slices.DeleteFunc(all, func(bw float32) bool {
+			return bw == 86 && o.before(v2307) || bw == 80 && o.before(v2297)
+		})
 	case sm >= 100:
-		return []float32{90, 80, 70, 60, 50, 45, 40, 30, 24, 20, 19, 18}
+		all := []float32{90, 80, 70, 60, 50, 45, 40, 30, 24, 20, 19, 18}
+		return slices.DeleteFunc(all, func(bw float32) bool { return bw == 45 && o.before(v2297) })
 	case sm >= 90 && inter:
 		return []float32{48, 45, 42, 40, 30, 24, 22, 20, 17.5, 15, 12, 6, 3, 2.4, 1.2, 0.24, 0.12}
 	case sm >= 90:

@@ -70,7 +70,7 @@ func (s *System) measure() {
 		s.MaxBW, s.TotalBW = locBW, locBW
 	}
 	for _, net := range s.nodes[nodeNET] {
-		s.NETs = append(s.NETs, NETNode{net.label(), net.name, net.dev, gbs(net.bw), net.gdr, net.coll != 0})
+		s.NETs = append(s.NETs, NETNode{net.label(), net.name, net.dev, gbs(net.bw), net.gdr, net.coll != 0, net.vendor})
 	}
 }
 

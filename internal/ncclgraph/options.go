@@ -4,14 +4,16 @@ import (
 	"slices"
 	"strings"
 
+	"railwright.dev/railwright/internal/fabric"
 	"railwright.dev/railwright/internal/ncclxml"
 )
 
 // Options is the input of NCCL besides its topology file.
 type Options struct {
-	Nodes int               // hosts of the communicator, all like this one; 0 and 1 are one
-	SM    int               // compute capability times ten of GPUs whose element has none; 0 makes that an error
-	Env   map[string]string // NCCL's environment by full name; unknown names have no effect
+	Nodes   int                // hosts of the communicator, all like this one; 0 and 1 are one
+	SM      int                // compute capability times ten of GPUs whose element has none; 0 makes that an error
+	Env     map[string]string  // NCCL's environment by full name; unknown names have no effect
+	Version fabric.NCCLVersion // of NCCL: one of Versions; 0 is the newest
 }
 
 // integer is a numeric setting as NCCL reads it: text that is not a number is 0, not the default.

@@ -2,7 +2,6 @@ package ncclgraph
 
 import (
 	"fmt"
-	"math/bits"
 	"slices"
 )
 
@@ -221,14 +220,18 @@ func (s *System) netIsFaster(a, b *node) bool {
 	return near(a) > between && near(b) > between
 }
 
-// markC2C gives the nearest NICs of a GPU with a chip-to-chip link to its CPU their own path type.
+// markC2C gives the nearest NICs of a GPU with a chip-to-chip link to its CPU their own path type; before 2.29 all NICs.
 func (s *System) markC2C() error {
 	for _, gpu := range s.nodes[nodeGPU] {
 		cpu, err := s.nearestCPU(gpu)
 		if err != nil {
 			return err
 		}
-		for _, n := range local(gpu.routes[nodeNET]) {
+		nets := local(gpu.routes[nodeNET])
+		if s.options.before(v2297) {
+			nets = all(gpu.routes[nodeNET])
+		}
+		for _, n := range nets {
 			net := s.nodes[nodeNET][n]
 			if net.routes[nodeCPU] == nil || net.routes[nodeGPU] == nil {
 				continue
@@ -281,7 +284,8 @@ func (s *System) relay(net, gpu *node) *node {
 	}
 	peer := s.nodes[nodeGPU][at]
 	near, own := peer.routes[nodeNET][net.index], gpu.routes[nodeNET][net.index]
-	if near.typ > level || !s.gdrWorks(peer, net, true) || peer.routes[nodeGPU][gpu.index].typ > PathNVL {
+	direct := s.options.before(v2307) || s.gdrWorks(peer, net, true) // what 2.30 demands besides
+	if near.typ > level || !direct || peer.routes[nodeGPU][gpu.index].typ > PathNVL {
 		return nil
 	}
 	if near.bw <= own.bw && own.typ <= PathPXN {
@@ -330,61 +334,4 @@ func (s *System) pxnPeer(gpu, net *node) *node {
 		}
 	}
 	return nil
-}
-
-// local returns which of a node's paths to a type are the best: by bandwidth, then by type (ncclTopoGetLocal).
-func local(routes []route) []int {
-	var found []int
-	best := route{typ: PathDIS}
-	for i, r := range routes {
-		if r.bw > best.bw || r.bw == best.bw && r.typ < best.typ {
-			best, found = r, nil
-		}
-		if r.bw == best.bw && r.typ == best.typ {
-			found = append(found, i)
-		}
-	}
-	return found
-}
-
-// localNets returns the NICs that a GPU uses, for its first channel, its second and so on, then cyclically; empty without
-// any (ncclTopoGetLocalNet). GPUs that share NICs begin at different ones.
-func (s *System) localNets(gpu *node) []int {
-	nets := local(gpu.routes[nodeNET])
-	if len(nets) == 0 {
-		return nil
-	}
-	gpus := max(len(local(s.nodes[nodeNET][nets[0]].routes[nodeGPU])), 1)
-	each := (len(nets) + gpus - 1) / gpus
-	if all, most := s.options.netsPolicy(); all {
-		each = len(nets)
-	} else if most > 0 {
-		each = min(most, len(nets))
-	}
-	at := gpu.dev % gpus
-	if len(nets)&(len(nets)-1) == 0 {
-		at = mirror(at, len(nets))
-	}
-	order := make([]int, min(each, maxChannels))
-	for channel := range order {
-		order[channel] = nets[(at+channel)%len(nets)]
-	}
-	return order
-}
-
-// mirror reverses the bits of a number below a power of two, so that neighbours end up far apart.
-func mirror(n, power int) int {
-	width := bits.Len(uint(power)) - 1
-	return int(bits.Reverse64(uint64(n)&uint64(power-1)) >> (64 - width))
-}
-
-// localGPUOf returns the index of the GPU that uses a NIC first; -1 where none does (ncclTopoGetLocalGpu).
-func (s *System) localGPUOf(net *node) int {
-	found, first := -1, maxChannels
-	for _, g := range local(net.routes[nodeGPU]) {
-		if channel := slices.Index(s.localNets(s.nodes[nodeGPU][g]), net.index); channel >= 0 && channel < first {
-			found, first = g, channel
-		}
-	}
-	return found
 }

@@ -2,6 +2,7 @@ package ncclgraph
 
 import (
 	"fmt"
+	"slices"
 
 	"railwright.dev/railwright/internal/ncclxml"
 )
@@ -21,7 +22,9 @@ const budgetNote = "search stopped after %d link visits with the best found so f
 
 // Graphs is the five graphs of a communicator in the order in which NCCL searches and dumps them: ring, tree, CollNet
 // direct, CollNet chain, NVLS. Those that cannot be used have no channels and the reason.
-func (s *System) Graphs() []Graph {
+func (s *System) Graphs() []Graph { return slices.Clone(s.found()) }
+
+func (s *System) search() []Graph {
 	ring := s.Search(GraphRing, 1, maxSearchChannels)
 	tree := s.Search(GraphTree, ring.Channels, ring.Channels)
 	direct := s.Search(GraphCollNetDirect, 1, maxChannels)
@@ -264,6 +267,11 @@ func (c *search) simpleOrder() {
 	}
 	g.channels, g.bwIntra, g.bwInter, g.typeIntra, g.typeInter = 1, 0.1, 0.1, PathSYS, PathSYS
 	g.nets[0], g.nets[1] = -1, -1
+	if c.s.options.before(v2297) {
+		first := slices.IndexFunc(c.s.nodes[nodeNET], func(n *node) bool { return n.dev == 0 })
+		g.nets[0], g.nets[1] = first, first // NET 0, whether or not it is near
+		return
+	}
 	if !c.s.Inter {
 		g.bwInter, g.typeInter = 0, PathDIS
 		return

@@ -24,9 +24,11 @@ type System struct {
 	Trimmed []string // GPUs that the first reaches only over the network, though they are in the same host
 	Notes   []string // what NCCL will misread, and what was filled in because the file lacks it
 
-	options Options
-	nodes   [nodeTypes][]*node
-	links   []*link
+	options  Options
+	document *ncclxml.Document // what it was built from
+	found    func() []Graph    // its Graphs, searched once
+	nodes    [nodeTypes][]*node
+	links    []*link
 
 	intraTypes, interTypes uint16 // path types that occur between GPUs and NVSwitch, and between them and NETs: one bit each
 }
@@ -48,7 +50,8 @@ type NETNode struct {
 	Dev       int    // the plugin's number
 	BW        float64
 	GDR       bool
-	Coll      bool // it reduces in the network
+	Coll      bool   // it reduces in the network
+	Vendor    string // of its PCI device, four hexadecimal digits: 15b3; empty: the file does not say
 }
 
 // nodeType is what a node of the graph is, in the order in which NCCL prints paths.
@@ -107,6 +110,7 @@ type node struct {
 	bw            float32 // NET, GB/s
 	latency       float32 // NET, us
 	coll          int     // NET
+	vendor        string  // NET, of its PCI device
 	localGPU      int     // NET: index of the GPU that uses it first, -1 none
 
 	tail *hop // of the path to the base that is being computed

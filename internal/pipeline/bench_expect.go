@@ -55,7 +55,7 @@ func gatherRates(p *fabric.Plan) (*fabric.Prediction, error) {
 	if err != nil {
 		return nil, err
 	}
-	return c.Predict(collective.Job{Collective: fabric.AllGather}, []int64{512 << 20, 1 << 30, 2 << 30, 4 << 30})
+	return c.Predict(collective.Job{Collective: fabric.AllGather, Version: p.NCCL}, []int64{512 << 20, 1 << 30, 2 << 30, 4 << 30})
 }
 
 // gatherRate is the bus bandwidth at a size, GB/s. ok is false for a size that was not predicted.

@@ -35,6 +35,7 @@ func New(c *intent.Cluster, cat *catalog.Catalog) (*fabric.Plan, error) {
 		Launcher:  string(c.Launcher),
 		Transport: c.Fabric.Kind,
 		MTU:       c.Fabric.MTU,
+		NCCL:      c.NCCL,
 		Nodes:     nodes,
 		Machines:  machines,
 		Traffic:   traffic(c.Fabric.Traffic),

@@ -32,6 +32,9 @@ func Prediction(w io.Writer, x *fabric.Prediction, o TextOptions) error {
 	p.answerLine(answer)
 	p.heading(fabric.Printable(predictionTitle(x)))
 	p.field("machines", hardwareText(x.Hardware))
+	if x.NCCL != "" {
+		p.field("choices", "of NCCL "+fabric.Printable(x.NCCL))
+	}
 	p.fields("note", limited(printableAll(x.Remarks), p.sizingLimit(), p.where()))
 	p.blank()
 	if err := p.curve(draw.PredictionCurve(x)); err != nil {

@@ -19,7 +19,11 @@ func PredictionHTML(w io.Writer, x *fabric.Prediction, info PageInfo) error {
 	f := frame{Label: "predict", Title: "No prediction", Facts: info.facts()}
 	if len(x.Rows) > 0 {
 		f.Title = printable(predictionTitle(x))
-		f.Facts = append([]pair{{"Machines", printable(hardwareText(x.Hardware))}}, f.Facts...)
+		facts := []pair{{"Machines", printable(hardwareText(x.Hardware))}}
+		if x.NCCL != "" {
+			facts = append(facts, pair{"Choices", "of NCCL " + printable(x.NCCL)})
+		}
+		f.Facts = append(facts, f.Facts...)
 	}
 	f.Page = f.Title
 	v := predictionView{Frame: f, Tiles: predictionTiles(x)}

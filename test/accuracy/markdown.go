@@ -14,6 +14,13 @@ func (f figures) markdown(w io.Writer) {
 Tables are published or own measurements of collectives. A prediction sees the hardware and the settings of a table,
 never its rows. Errors are those of times, as a share of what was measured.
 
+Algorithm and protocol are those that NCCL itself chooses, by its version: graphs, tuning tables and choices at every size from
+8 B to 16 GiB are equal to what the code of NCCL 2.27.7, 2.28.9, 2.29.7 and 2.30.7 decides for twelve machines of 1 to 256 nodes
+(internal/collective, TestDecisionsOfNCCL). A table that states no version is predicted with the newest known, and one of an older
+version with the oldest. Near the sizes at which the algorithm changes, some tables are further off than with the faster of two
+nearly equal choices: the machine that was measured is not quite the one of the catalog, and the rates of a choice there are less
+certain than the choice. So are broadcast and reduce on two H200 between LL and Simple.
+
 ## Bars
 
 Over all healthy tables.
