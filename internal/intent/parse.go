@@ -19,7 +19,11 @@ func Parse(file string, text []byte, cat *catalog.Catalog) (*Cluster, error) {
 	if d.tooLarge() {
 		return nil, append(problems, d.problems...).sorted()
 	}
-	c, err := decode(d.checkSchema())
+	value, err := d.checkSchema()
+	if err != nil {
+		return nil, err
+	}
+	c, err := decode(value)
 	if err != nil {
 		return nil, err
 	}
