@@ -189,7 +189,7 @@ func TestOperatorsScript(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	helm, err := os.ReadFile("../../internal/render/kubernetes/testdata/bin/helm")
+	helm, err := os.ReadFile("../../internal/render/kubernetes/operators/testdata/bin/helm")
 	if err != nil {
 		t.Fatal(err)
 	}
