@@ -73,6 +73,9 @@ func TestApplyExamples(t *testing.T) {
 			all := r.objects(t)
 			p.playControllers(t, all)
 			p.applied(t, c, r, all)
+			p.takenBack(t, c, r)
+			b.changes.Store(0) // of an apply where namespaces and volumes are there already, as they are from now on
+			p.applied(t, c, r, all)
 			changes := b.changes.Load()
 			p.takenBack(t, c, r)
 			p.cutOff(t, b, kubeconfig, r, changes)
@@ -111,7 +114,7 @@ func (p *plane) takenBack(t *testing.T, c apply.Kubernetes, r rendered) {
 		}
 	}
 	for _, change := range c.Look(t.Context(), r.artifacts).Changes {
-		if change.Kind != apply.Create && !strings.HasPrefix(change.Path, "Namespace ") {
+		if change.Kind != apply.Create && !strings.HasPrefix(change.Path, "Namespace ") && !strings.HasPrefix(change.Path, "PersistentVolumeClaim ") { // both hold what others put there
 			t.Errorf("is left: %+v", change)
 		}
 	}
@@ -120,7 +123,7 @@ func (p *plane) takenBack(t *testing.T, c apply.Kubernetes, r rendered) {
 // cutOff ends an apply at each of its changes, before it and with its answer lost. Half of them are applied again, half are rolled back.
 func (p *plane) cutOff(t *testing.T, b *between, kubeconfig string, r rendered, changes int64) {
 	t.Helper()
-	const most = 6 // changes that are tried of one plan
+	const most = 3 // changes that are tried of one plan
 	step := max(1, changes/most)
 	if testing.Short() {
 		step = max(step, changes/2)

@@ -152,7 +152,7 @@ func (p *plane) furnish(t *testing.T, cat *catalog.Catalog, r rendered) {
 			}
 		}
 		if o.Kind == "PersistentVolumeClaim" {
-			p.storageClass(t, o)
+			p.volume(t, o)
 		}
 	}
 	names := make([]string, 0, len(r.plan.Nodes)+2)
@@ -224,12 +224,13 @@ func (p *plane) supply(t *testing.T, by kube.Object, ref rollout.Ref) {
 	p.applyAll(t, namespace, o)
 }
 
-// storageClass makes the class of a claim; the volumes of the default one wait for their first pod.
-func (p *plane) storageClass(t *testing.T, claim kube.Object) {
+// volume makes a volume for a claim, and its class; those of the default one wait for their first pod.
+func (p *plane) volume(t *testing.T, claim kube.Object) {
 	t.Helper()
 	var c struct {
 		Spec struct {
-			StorageClassName *string `json:"storageClassName"`
+			StorageClassName *string  `json:"storageClassName"`
+			AccessModes      []string `json:"accessModes"`
 		} `json:"spec"`
 	}
 	if err := json.Unmarshal(claim.JSON, &c); err != nil {
@@ -244,9 +245,21 @@ func (p *plane) storageClass(t *testing.T, claim kube.Object) {
 	}
 	class := object{"apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "metadata": object{"name": name, "annotations": annotations},
 		"provisioner": "kubernetes.io/no-provisioner", "volumeBindingMode": "WaitForFirstConsumer"}
-	if out, err := p.kubectl(t.Context(), asText(t, class), "apply", "--server-side", "-f", "-"); err != nil {
-		t.Fatalf("%v\n%s", err, out)
+	volume := object{"apiVersion": "v1", "kind": "PersistentVolume", "metadata": object{"name": "of-" + claim.Name},
+		"spec": object{"storageClassName": name, "accessModes": c.Spec.AccessModes, "capacity": object{"storage": "100Ti"}, "hostPath": object{"path": "/nowhere"},
+			"claimRef": object{"namespace": cmp.Or(claim.Namespace, "default"), "name": claim.Name}}}
+	for _, o := range []object{class, volume} {
+		if out, err := p.kubectl(t.Context(), asText(t, o), "apply", "--server-side", "-f", "-"); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
 	}
+	t.Cleanup(func() { // a rollback keeps a claim that has a volume
+		for _, what := range [][]string{{"persistentvolumeclaim", claim.Name, "-n", cmp.Or(claim.Namespace, "default")}, {"persistentvolume", "of-" + claim.Name}} {
+			if out, err := p.kubectl(context.Background(), "", append([]string{"delete", "--ignore-not-found", "--timeout=50s"}, what...)...); err != nil {
+				t.Errorf("%v\n%s", err, out)
+			}
+		}
+	})
 }
 
 func asText(t *testing.T, o object) string {

@@ -139,7 +139,7 @@ func controllers(p *plane, port int) []string {
 		"--kube-api-qps", "1000", "--kube-api-burst", "2000",
 		"--controllers", "resourceclaim-controller,serviceaccount-controller,namespace-controller,node-lifecycle-controller," +
 			"pod-garbage-collector-controller,garbage-collector-controller,job-controller,statefulset-controller," +
-			"daemonset-controller,deployment-controller,replicaset-controller,persistentvolume-binder-controller,persistentvolumeclaim-protection-controller",
+			"daemonset-controller,deployment-controller,replicaset-controller,persistentvolume-binder-controller,persistentvolumeclaim-protection-controller,persistentvolume-protection-controller",
 	}
 }
 
