@@ -36,6 +36,7 @@ func (w *podWalk) podOf(n *yaml.Node, path []string) Pod {
 	for _, v := range items(get(n, "volumes")) {
 		p.Volumes = append(p.Volumes, w.volume(v))
 	}
+	p.Volumes = append(p.Volumes, w.claimed(n)...)
 	first, last := w.line(n), w.lastLine(n)
 	for _, m := range w.masked {
 		if m >= first && m <= last+1 {
@@ -53,6 +54,21 @@ func (w *podWalk) podOf(n *yaml.Node, path []string) Pod {
 	}
 	p.Networks = p.Networks || p.Claims > 0
 	return p
+}
+
+// claimed are the volumes that a controller adds to a pod: those of the claim templates beside the template, of a StatefulSet or of a
+// LeaderWorkerSet, and of the policies of a JobSet.
+func (w *podWalk) claimed(n *yaml.Node) (all []Volume) {
+	for above := w.parentOf(n); above != nil; above = w.parentOf(above) {
+		templates := items(get(above, "volumeClaimTemplates"))
+		for _, policy := range items(get(above, "volumeClaimPolicies")) {
+			templates = append(templates, items(get(policy, "templates"))...)
+		}
+		for _, t := range templates {
+			all = append(all, Volume{Name: value(get(t, "metadata", "name")), Line: w.line(t), Kind: "persistentVolumeClaim"})
+		}
+	}
+	return all
 }
 
 func firstOf(nodes ...*yaml.Node) *yaml.Node {

@@ -64,6 +64,24 @@ func TestLines(t *testing.T) {
 	}
 }
 
+// A claim template beside a pod's template is a volume of the pod: of a StatefulSet, a LeaderWorkerSet, a JobSet.
+func TestClaimTemplates(t *testing.T) {
+	const pod = "{spec: {containers: [{name: a, image: b, volumeMounts: [{name: w, mountPath: /w}]}]}}"
+	for _, text := range []string{
+		"apiVersion: apps/v1\nkind: StatefulSet\nmetadata: {name: s}\nspec:\n  volumeClaimTemplates: [{metadata: {name: w}}]\n  template: " + pod + "\n",
+		"apiVersion: leaderworkerset.x-k8s.io/v1\nkind: LeaderWorkerSet\nmetadata: {name: s}\nspec:\n  leaderWorkerTemplate:\n    volumeClaimTemplates: [{metadata: {name: w}}]\n    workerTemplate: " + pod + "\n",
+		"apiVersion: jobset.x-k8s.io/v1alpha2\nkind: JobSet\nmetadata: {name: s}\nspec:\n  volumeClaimPolicies: [{templates: [{metadata: {name: w}}]}]\n  replicatedJobs: [{name: a, template: {spec: {template: " + pod + "}}}]\n",
+	} {
+		f, err := Read("f.yaml", []byte(text))
+		if err != nil || len(f.Workloads) != 1 || len(f.Workloads[0].Pods) != 1 {
+			t.Fatalf("%v\n%+v\n%s", err, f, text)
+		}
+		if v, ok := f.Workloads[0].Pods[0].Volume("w"); !ok || v.Kind != "persistentVolumeClaim" {
+			t.Errorf("%+v\n%s", f.Workloads[0].Pods[0].Volumes, text)
+		}
+	}
+}
+
 func TestPlaces(t *testing.T) {
 	spec := "containers: [{name: c, image: a:1}]"
 	for name, c := range map[string]struct {

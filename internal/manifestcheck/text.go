@@ -79,7 +79,7 @@ func mountsRule() Rule {
 			for _, m := range s.c.Mounts {
 				v, ok := s.pod.Volume(m.Name)
 				switch {
-				case !ok && s.w.Kind != "StatefulSet": // which adds the volumes of its claim templates
+				case !ok:
 					out = append(out, s.absent(fault{
 						why: fmt.Sprintf("mount %s of %s: the pod has no volume of that name", fabric.Quote(m.Name), m.Path), expected: "an entry of volumes with name: " + m.Name,
 						cost: "the API server refuses the pod", fix: "add the volume, or correct the name", seen: []fabric.Evidence{s.at(m.Line, "name: "+m.Name)},

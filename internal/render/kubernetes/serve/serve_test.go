@@ -21,7 +21,7 @@ import (
 func sglangServe() Serve {
 	s := &fabric.ServingPods{
 		Name: "deepseek-r1", Namespace: "llm", Groups: 1, Size: 2, GPUs: 8, Rails: 2, Port: 8000,
-		Command: []string{"python3", "-m", "sglang.launch_server", "--model-path", "/weights/deepseek-ai--DeepSeek-R1", "--tp", "16"},
+		Command: []string{"python3", "-m", "sglang.launch_server", "--model-path", "/weights/deepseek-ai--DeepSeek-R1", "--host", "0.0.0.0", "--port", "8000", "--tp", "16", "--nnodes", "2"},
 		Joining: []string{"--node-rank", "$RANK", "--dist-init-addr", "$LEADER:29501"},
 		Weights: fabric.ServingWeights{Folder: "/weights/deepseek-ai--DeepSeek-R1", DownloadBytes: 688574809152, VolumeBytes: 768 << 30, Mode: "ReadWriteOnce", Class: "vsan",
 			Only: []string{"*.safetensors", "*.json"}, Except: []string{"original/*"}, GBs: 1.13, GBsSource: "serving.storage.gbs"},
@@ -42,7 +42,7 @@ func vllmServe() Serve {
 	serving, pods := *s.Serving, *s.Pods
 	serving.Engine, serving.Version, serving.Image, serving.Pods = "vllm", "0.18.0", "vllm/vllm-openai:v0.18.0", &pods
 	pods.Size, pods.Cloud, pods.Selector, pods.Topology = 3, "gke", "railwright=demo", ""
-	pods.Command = []string{"vllm", "serve", "/weights/m"}
+	pods.Command = []string{"vllm", "serve", "/weights/m", "--host", "0.0.0.0", "--port", "8000", "--tensor-parallel-size", "24", "--nnodes", "3"}
 	pods.Joining, pods.OfWorkers = []string{"--node-rank", "$RANK", "--master-addr", "$LEADER"}, []string{"--headless"}
 	pods.Weights.Mode, pods.Weights.Class, pods.TokenSecret = "ReadWriteMany", "", ""
 	pods.Queue = &fabric.ServingQueue{With: "volcano", Name: "llm"}
