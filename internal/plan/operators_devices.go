@@ -17,6 +17,7 @@ const (
 	chartCertManager     = "cert-manager"
 	chartDraNet          = "dranet"
 	chartLWS             = "lws"
+	chartJobSet          = "jobset"
 	chartKueue           = "kueue"
 	chartVolcano         = "volcano"
 )
@@ -209,7 +210,11 @@ func (i *installation) queueBefore() {
 // serving is what a served model needs. Kueue looks for the kinds that it admits when it starts.
 func (i *installation) serving() {
 	q := i.kube.Queue
-	if i.cluster.Serving != nil {
+	switch {
+	case i.cluster.Serving == nil:
+	case i.kube.Groups == fabric.JobSets:
+		i.add(chartJobSet, i.chart(chartJobSet, "jobset", "It makes the pods of a model that is served on several machines, a JobSet for each group (kubernetes.groups)."), "the kind JobSet")
+	default:
 		r := i.chart(chartLWS, "lws", "It makes the pods of a model that is served on several machines, a leader and its workers.")
 		if q != nil && q.With == "volcano" {
 			i.set(chartLWS, &r, "gangSchedulingManagement.schedulerProvider", "volcano", "leader and workers are admitted as a whole (kubernetes.queue).")

@@ -56,7 +56,12 @@ func serves(p *fabric.Plan) error { return render.CheckServe(p.Serving) }
 
 // servedBy is what the pods that serve follow from.
 func servedBy(p *fabric.Plan) serve.Serve {
-	s := serve.Serve{Serving: p.Serving, Devices: *p.Pods, Traffic: p.Traffic}
+	s := serve.Serve{Serving: p.Serving, Devices: *p.Pods}
+	if len(p.Machines) > 0 {
+		for _, v := range render.FabricVariables(p.Machines[0], p.Traffic) {
+			s.Fabric = append(s.Fabric, [2]string{v.Name, v.Value})
+		}
+	}
 	if p.Claims != nil {
 		s.Template = render.ClaimTemplateNames(*p.Claims)[0]
 	}

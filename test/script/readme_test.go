@@ -64,6 +64,7 @@ var notRun = []struct {
 	{regexp.MustCompile(`^make `), "make test runs this test, and make up is a command of its own"},
 	{regexp.MustCompile(`^(pbpaste|wl-paste|xclip) `), "there is no clipboard"},
 	{regexp.MustCompile(`^railwright (apply|check|bench) -f cluster.yaml`), "there are no hosts to reach"},
+	{regexp.MustCompile(`^(kubectl logs|railwright apply -f vcf.yaml --dry-run=server)`), "there is no cluster of Kubernetes"},
 	{regexp.MustCompile(`^railwright collect `), "the recording of the host that runs the test is nobody's business"},
 }
 

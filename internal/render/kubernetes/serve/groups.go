@@ -20,8 +20,8 @@ import (
 type Serve struct {
 	*fabric.Serving // with Pods
 	Devices         fabric.PodDevices
-	Template        string // ResourceClaimTemplate of a pod's devices; empty: it has none
-	Traffic         *fabric.Traffic
+	Template        string      // ResourceClaimTemplate of a pod's devices; empty: it has none
+	Fabric          [][2]string // variables of collectives that follow from the traffic classes, with their values
 }
 
 //go:embed start.sh

@@ -37,12 +37,8 @@ func (s Serve) environment() []core.EnvVar {
 	if s.Pods.Cloud != cloudGKE && s.Pods.Size > 1 && s.Pods.Rails > 0 {
 		all = append(all, core.EnvVar{Name: "NCCL_NET", Value: "IB"}) // RDMA or an error: else NCCL falls back to TCP and says little
 	}
-	if s.Traffic != nil {
-		for _, c := range s.Traffic.Classes {
-			if c.Name == "roce" {
-				all = append(all, core.EnvVar{Name: "NCCL_IB_TC", Value: fmt.Sprint(c.Octet())})
-			}
-		}
+	for _, v := range s.Fabric {
+		all = append(all, core.EnvVar{Name: v[0], Value: v[1]})
 	}
 	if s.Pods.Topology != "" {
 		all = append(all, core.EnvVar{Name: "NCCL_TOPO_FILE", Value: topologyAt + "/" + s.Pods.Topology})

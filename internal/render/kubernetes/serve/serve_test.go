@@ -13,6 +13,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	core "k8s.io/api/core/v1"
+	"k8s.io/pod-security-admission/api"
+	"k8s.io/pod-security-admission/policy"
 
 	"railwright.dev/railwright/internal/fabric"
 )
@@ -47,7 +49,7 @@ func vllmServe() Serve {
 	pods.Weights.Mode, pods.Weights.Class, pods.TokenSecret = "ReadWriteMany", "", ""
 	pods.Queue = &fabric.ServingQueue{With: "volcano", Name: "llm"}
 	return Serve{Serving: &serving, Devices: fabric.PodDevices{GPUs: 8, GPUVendor: "nvidia"}, Template: "worker-8gpu-8nic-abc",
-		Traffic: &fabric.Traffic{Classes: []fabric.TrafficClass{{Name: "roce", DSCP: 26}}}}
+		Fabric: [][2]string{{"NCCL_IB_TC", "104"}}}
 }
 
 // jobSetServe is two groups, each a JobSet.
@@ -313,6 +315,42 @@ func TestDownload(t *testing.T) {
 		}
 		if out, err = run("3.safetensors:1"); good && (err != nil || !strings.Contains(out, "complete since an earlier start")) {
 			t.Errorf("%s: a second start: %v\n%s", c.gives, err, out)
+		}
+	}
+}
+
+// Pod Security admission's own code finds nothing below baseline but what is said: IPC_LOCK in groups of several pods, and the folders of
+// Google's installers.
+func TestServePodSecurity(t *testing.T) {
+	judge, err := policy.NewEvaluator(policy.DefaultChecks(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	one := sglangServe()
+	one.Pods.Size = 1
+	for name, c := range map[string]struct {
+		serve Serve
+		want  []string
+	}{
+		"a group of several": {sglangServe(), []string{"non-default capabilities"}},
+		"a group of one":     {one, nil},
+		"a JobSet":           {jobSetServe(), []string{"non-default capabilities"}},
+		"Google's":           {vllmServe(), []string{"hostPath volumes", "non-default capabilities"}},
+	} {
+		for role, pod := range map[string]core.PodTemplateSpec{"leader": c.serve.pod(false), "worker": c.serve.pod(true), "download": c.serve.download("v").Spec.Template} {
+			var got []string
+			for _, r := range judge.EvaluatePod(api.LevelVersion{Level: api.LevelBaseline, Version: api.LatestVersion()}, &pod.ObjectMeta, &pod.Spec) {
+				if !r.Allowed {
+					got = append(got, r.ForbiddenReason)
+				}
+			}
+			want := c.want
+			if role == "download" {
+				want = nil
+			}
+			if slices.Sort(got); !slices.Equal(got, want) {
+				t.Errorf("%s, %s: %q, want %q", name, role, got, want)
+			}
 		}
 	}
 }
