@@ -43,6 +43,7 @@ var allowed = map[string]string{
 
 	"internal/messages": "fabric",
 	"internal/causes":   "fabric",
+	"internal/ncclenv":  "fabric",
 	"internal/results":  "fabric messages",
 
 	// a machine, and what NCCL makes of it
