@@ -19,6 +19,9 @@ type Cluster struct {
 	tables  *ncclTables
 	est     estimates
 	rccl    *rcclTable // nil without AMD GPUs
+	blocks  blockSet   // as a job sets them
+	hosted  bool       // data between GPUs of a machine goes through host memory
+	search  search     // NCCL's search in the nominal machine, with another environment; nil: none
 	assumed []fabric.Assumption
 
 	trays int      // machines that an NVLink domain joins into one node of NCCL; 0 and 1: each is a node
@@ -54,17 +57,25 @@ func New(cat *catalog.Catalog, hw fabric.Hardware) (*Cluster, error) {
 	return c, nil
 }
 
+// search returns the graphs that NCCL finds with an environment.
+type search func(env map[string]string) (graphs, error)
+
 // built is a cluster with the graphs of its nominal machines.
 func built(cat *catalog.Catalog, hw fabric.Hardware, assumed []fabric.Assumption, trays int) (*Cluster, error) {
 	c, err := resolved(cat, hw, slices.Clone(assumed), trays)
 	if err != nil || c.gpu.amd { // RCCL's tables depend on the machine, not on a search
 		return c, err
 	}
-	s, err := nominalSystem(cat, c.joined(), c.gpu.sm)
-	if err != nil {
+	c.search = func(env map[string]string) (graphs, error) {
+		s, err := nominalSystem(cat, c.joined(), c.gpu.sm, env)
+		if err != nil {
+			return graphs{}, err
+		}
+		return searched(s), nil
+	}
+	if c.graphs, err = c.search(nil); err != nil {
 		return nil, err
 	}
-	c.graphs = searched(s)
 	return c, nil
 }
 

@@ -42,7 +42,7 @@ const channelWork = 0.25
 // channelsTaken is how many channels a size uses (nccl, src/enqueue.cc: each has at least 512 threads of 8 bytes for
 // every rank).
 func (c *Cluster) channelsTaken(size int64) float64 {
-	return min(float64(c.graphs.channels()), float64(size)/float64(oneChannel*c.Ranks()))
+	return min(float64(c.channels()), float64(size)/float64(oneChannel*c.Ranks()))
 }
 
 // perPeer is how long a process takes to enqueue a send and a receive to one peer, us: 187 us of 8 GPUs with 31 peers

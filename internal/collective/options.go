@@ -53,7 +53,7 @@ func (c *Cluster) ncclOptions(f function, e settings) []option {
 				o.shares = &c.tables.nvlsShare
 			}
 			if f == fnAllReduce && a == Ring && p == Simple && s.nodes > 1 {
-				o.long, o.full = plateau(s.sm), int64(64*c.graphs.channels()*s.ranks())
+				o.long, o.full = plateau(s.sm), int64(64*c.channels()*s.ranks())
 			}
 			c.timing(&o, f)
 			out = append(out, o)

@@ -23,13 +23,16 @@ func (c *Cluster) Predict(job Job, sizes []int64) (*fabric.Prediction, error) {
 		Rows: make([]fabric.PredictionRow, len(sizes)), Assumptions: []fabric.Assumption{},
 	}
 	if job.Placement != nil {
-		return c.predictPlaced(p, job, sizes)
+		p, err = c.predictPlaced(p, job, sizes)
+	} else {
+		used, notes := c.configured(job)
+		p.Assumptions = append(append(p.Assumptions, c.assumed...), notes...)
+		p.Remarks, err = used.fill(p.Rows, job, sizes)
 	}
-	used, notes := c.configured(job)
-	p.Assumptions = append(append(p.Assumptions, c.assumed...), notes...)
-	if p.Remarks, err = used.fill(p.Rows, job, sizes); err != nil {
+	if err != nil {
 		return nil, err
 	}
+	p.Remarks = append(p.Remarks, c.unread(job.Env)...)
 	return p, nil
 }
 
