@@ -52,14 +52,18 @@ func (c *Cluster) spanOf(job Job, o *option, size int64) span {
 	if o.algorithm == algorithms && o.named == "" && c.nodes() > 2 {
 		out = crowded(s)
 	}
-	for _, d := range c.doubts(job, o) {
+	for _, d := range c.doubts(job, o, size) {
 		out.fast, out.slow = out.fast*d.fast, out.slow*d.slow
 	}
 	return out
 }
 
 // doubts are the factors that widen the span of an option.
-func (c *Cluster) doubts(job Job, o *option) (all []span) {
+func (c *Cluster) doubts(job Job, o *option, size int64) (all []span) {
+	// CPUs launch a kernel in 5.2 us (eight H100 of one process, P01) to 9 (four H200 of one process, 36 us at 1 KiB).
+	if c.eachLaunches(job) > 1 && c.launchFloor(job, size) > o.time(size) {
+		all = append(all, span{1, 1.25})
+	}
 	if c.unmeasured { // a rate by analogy: those of measured parts are within a fifth of one another
 		all = append(all, span{0.85, 1.20})
 	}
