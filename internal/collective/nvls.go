@@ -4,7 +4,7 @@ package collective
 // size it sends that byte and 1/g of one.
 func (c *Cluster) nvlsTiming(o *option) {
 	per := 1 + 1/float64(c.local())
-	o.bound = ceiling{}.tighter(c.gpu.nvls*aboveMeasured/per, "reduction in the NVSwitch")
+	o.bound = ceiling{}.tighter(c.gpu.limit/per, c.linkNames)
 	bulk := c.gpu.nvls / per
 	if c.nodes() > 1 { // the network reduces
 		o.bound = o.bound.tighter(c.net.limit(), c.nicNames)
@@ -15,14 +15,10 @@ func (c *Cluster) nvlsTiming(o *option) {
 	o.rise = pipeline(c.est.nvlsPasses, float64(c.nvlsBlocks()*c.local()*nvlsChunk), bulk)
 }
 
-// aboveMeasured is how far the best measurement may be below what is possible: over all counts of
-// GPUs the measured rates of one GPU differ by as much.
-const aboveMeasured = 1.02
-
 // nvlsTreeTiming: NVLS within the node and a tree of the nodes.
 func (c *Cluster) nvlsTreeTiming(o *option) {
 	per := 1 + 1/float64(c.local())
-	o.bound = ceiling{}.tighter(c.gpu.nvls*aboveMeasured/per, "reduction in the NVSwitch").tighter(c.net.limit()/c.treeWire(), c.nicNames)
+	o.bound = ceiling{}.tighter(c.gpu.limit/per, c.linkNames).tighter(c.net.limit()/c.treeWire(), c.nicNames)
 	o.bulk = min(c.est.nvlsTree*c.gpu.nvls/per, c.net.wire()*c.est.tree/c.treeWire())
 	o.wire = c.treeWire() / float64(max(1, c.net.nics))
 	o.alpha = o.measured.latency
