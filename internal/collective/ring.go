@@ -29,8 +29,8 @@ func (c *Cluster) ringTiming(o *option, f function) {
 	if c.nodes() > 1 {
 		hop := c.net.hop()
 		o.bound = o.bound.tighter(c.net.limit()*hop.bound/factor, c.hopNames)
-		bus = min(bus, c.net.wire()*hop.reached)
-		o.wire = factor / float64(max(1, hop.nics))
+		bus = min(bus, c.net.wire()*hop.reached*c.exits(Ring))
+		o.wire = factor / (float64(max(1, hop.nics)) * c.exits(Ring))
 	}
 	o.alpha = o.measured.latency
 	o.bulk = min(bus, c.protocolBus(o, f), c.flaggedRing(o.protocol, moved)) / factor

@@ -12,8 +12,8 @@ func (c *Cluster) treeTiming(o *option) {
 	bulk := c.throttled(c.gpu.ring/both, 1, treeDown)
 	if c.nodes() > 1 {
 		o.bound = o.bound.tighter(c.net.limit()/c.treeWire(), c.nicNames)
-		bulk = min(bulk, c.net.wire()*c.est.tree/c.treeWire())
-		o.wire = c.treeWire() / float64(max(1, c.net.nics))
+		bulk = min(bulk, c.net.wire()*c.exits(Tree)*c.est.tree/c.treeWire())
+		o.wire = c.treeWire() / (float64(max(1, c.net.nics)) * c.exits(Tree))
 	}
 	o.alpha = o.measured.latency
 	switch {
