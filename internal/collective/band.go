@@ -82,7 +82,7 @@ func (c *Cluster) doubts(job Job, o *option, size int64) (all []span) {
 	if c.nodes() == 1 {
 		return append(all, c.typeDoubt(job, o)...)
 	}
-	if c.trays > 1 { // of 20 racks of GB200 406 GB/s are known, half of what is expected: which NICs, and whether over PCIe or C2C, is not
+	if c.local() > 8 { // of 20 racks of GB200 406 GB/s are known, half of what is expected: which NICs, and whether over PCIe or C2C, is not
 		all = append(all, span{1, 1.9})
 	}
 	if job.Env["NCCL_COLLNET_ENABLE"] == "1" { // four nodes of A100 with SHARP reach 160 GB/s, 0.86 of what rings would: how well switches reduce was measured nowhere else

@@ -53,7 +53,8 @@ func (c *Cluster) wideDomain() {
 // exits is the share of a node's NICs by which the channels of an algorithm leave. NCCL's search gives a channel one NIC, and
 // finds at most 32: of the 72 NICs of a rack that is one node most have no channel. In a machine all have one.
 func (c *Cluster) exits(a Algorithm) float64 {
-	if c.trays < 2 || c.nodes() == 1 {
+	const most = 32 // channels of a search (nccl, src/include/device.h, MAXCHANNELS, of which half are found)
+	if c.local() <= most || c.nodes() == 1 {
 		return 1
 	}
 	used := map[int]bool{}

@@ -160,6 +160,7 @@ func TestShapesInTheirBands(t *testing.T) {
 		busbw float64 // GB/s
 	}{
 		{"20 racks of GB200", fabric.Hardware{GPU: "gb200", Nodes: 360, GPUsPerNode: 4}, nil, 406},
+		{"20 racks, each counted as one machine", fabric.Hardware{GPU: "gb200", Nodes: 20, GPUsPerNode: 72}, nil, 406},
 		{"two nodes of A100", fabric.Hardware{GPU: "a100-40", Nodes: 2, GPUsPerNode: 8, NICsPerNode: 16, NICGbps: 100, Net: "roce", CPU: "amd"}, nil, 237.9},
 		{"four nodes of A100 with SHARP", fabric.Hardware{Machine: "hgx-a100", Nodes: 4}, map[string]string{"NCCL_COLLNET_ENABLE": "1"}, 160},
 	} {
