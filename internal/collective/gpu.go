@@ -147,12 +147,17 @@ func (c *Cluster) scaleUp(m catalog.GPUModel) {
 		// A GPU has a link for each other GPU: with fewer GPUs there are fewer links to use.
 		share := min(1, float64(c.local()-1)/float64(max(g.links, 1)))
 		g.limit, g.ring, g.model = g.limit*share, g.ring*share, g.model*share
-	} else if g.nvls == 0 && g.sm >= 100 {
-		g.nvls = 0.6 * m.ScaleUp.Value
-		c.assume("B200: 541 of 900 GB/s", "the switch reduces at %.0f GB/s per GPU", g.nvls)
+	} else if g.nvls == 0 && g.sm >= 90 && g.links == allLinks {
+		// NCCL's own share: 315 GB/s of Hopper, where 309 were measured, 534 of B200, where 541 were.
+		g.nvls = newNCCLTables().nvls[generation(g.sm)] * g.model
+		c.assume("nccl, src/graph/tuning.cc: what reductions in the switch reach of its links", "the switch reduces at %.0f GB/s per GPU", g.nvls)
 	}
 	c.wideDomain()
 }
+
+// allLinks is how many NVLinks a Hopper or Blackwell GPU has on a board whose switches reduce (nccl, src/transport/nvls.cc:
+// multicast needs a switch); one with fewer is joined in pairs, or its switches are unknown.
+const allLinks = 18
 
 // linkPayload is the payload of NVLink: packets of 256 bytes with a header of 16 and flow control (NVIDIA Pascal
 // architecture white paper, NVLink).

@@ -60,6 +60,7 @@ func main() {
 // figures are everything that is printed.
 type figures struct {
 	tables, held []outcome
+	left         []outcome // tables without the figures of their fabrics
 	runs         []run
 	settings     []settled
 
@@ -79,6 +80,9 @@ func report(w io.Writer, from folders, rows, page string) (missed int, err error
 	if f.held, err = judgeFolder(cat, from.held); err != nil {
 		return 0, err
 	}
+	if f.left, err = leftOut(cat, f.tables); err != nil {
+		return 0, err
+	}
 	if f.runs, err = judgeRuns(cat, from.runs); err != nil {
 		return 0, err
 	}
@@ -94,6 +98,7 @@ func report(w io.Writer, from folders, rows, page string) (missed int, err error
 	}
 	printTables(w, f.tables)
 	missed = printBars(w, f.tables)
+	printLeftOut(w, f.tables, f.left)
 	printHeld(w, f.held)
 	printRuns(w, f.runs)
 	missed += printSettings(w, f.settings)
