@@ -27,7 +27,7 @@ func (c *Cluster) Predict(job Job, sizes []int64) (*fabric.Prediction, error) {
 	} else {
 		used, notes := c.configured(job)
 		p.Assumptions = append(append(p.Assumptions, c.assumed...), notes...)
-		p.Remarks, err = used.fill(p.Rows, job, sizes)
+		err = used.fill(p, p.Rows, job, sizes)
 	}
 	if err != nil {
 		return nil, err
@@ -51,7 +51,7 @@ func (c *Cluster) predictPlaced(p *fabric.Prediction, job Job, sizes []int64) (*
 		Source: "nccl, src/graph/paths.cc: GPUDirect RDMA up to PXB, and PXN",
 	})
 	p.Assumptions = slices.Concat(c.assumed, notes)
-	if p.Remarks, err = low.fill(p.Rows, job, sizes); err != nil {
+	if err = low.fill(p, p.Rows, job, sizes); err != nil {
 		return nil, err
 	}
 	if share.HighExits == share.LowExits {
@@ -59,7 +59,7 @@ func (c *Cluster) predictPlaced(p *fabric.Prediction, job Job, sizes []int64) (*
 	}
 	high, _ := c.placed(job.Placement, share.HighExits).configured(job)
 	best := make([]fabric.PredictionRow, len(sizes))
-	if _, err := high.fill(best, job, sizes); err != nil {
+	if err := high.fill(&fabric.Prediction{}, best, job, sizes); err != nil {
 		return nil, err
 	}
 	for i, r := range best {
@@ -73,14 +73,14 @@ func (c *Cluster) predictPlaced(p *fabric.Prediction, job Job, sizes []int64) (*
 	return p, nil
 }
 
-// fill computes the rows, and what is remarkable about them.
-func (c *Cluster) fill(rows []fabric.PredictionRow, job Job, sizes []int64) ([]string, error) {
+// fill computes the rows of a prediction, what is remarkable about them, and what their bands hold.
+func (c *Cluster) fill(p *fabric.Prediction, rows []fabric.PredictionRow, job Job, sizes []int64) error {
 	if c.Ranks() == 1 {
-		return nil, errors.New("hardware: a collective needs at least two GPUs")
+		return errors.New("hardware: a collective needs at least two GPUs")
 	}
 	options, err := c.enabled(job)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	pairs, direct := c.unlisted(job)
 	loosest := options[0].bound // the limit of all algorithms that may run: a version or a tuner may choose another
@@ -100,7 +100,10 @@ func (c *Cluster) fill(rows []fabric.PredictionRow, job Job, sizes []int64) ([]s
 		rows[i] = c.row(job, o, loosest, size)
 		c.otherChoice(&rows[i], job, options)
 	}
-	return c.remarks(job, options, sizes), nil
+	largest := slices.Max(sizes)
+	p.Remarks = c.remarks(job, options, sizes)
+	p.Assumptions = append(p.Assumptions, c.bandNote(job, pick(options, largest), largest))
+	return nil
 }
 
 // otherChoice lets the band of large sizes reach up to the fastest algorithm that may run: on two nodes trees pass rings by what the wire

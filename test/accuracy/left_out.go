@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"railwright.dev/railwright/internal/catalog"
+	"railwright.dev/railwright/internal/collective"
 	"railwright.dev/railwright/internal/fabric"
 )
 
@@ -93,4 +94,18 @@ func printLeftOut(w io.Writer, fitted, left []outcome) {
 		_, verdict := less[i].words()
 		fmt.Fprintf(w, "  %-48s %8.2f%-1s  %8.2f%-1s %s\n", b.name, b.value, b.unit, less[i].value, less[i].unit, strings.ToLower(verdict))
 	}
+}
+
+// bandsHold reports whether bands hold what predictions say that they do, of tables whose fabric was left out.
+func bandsHold(w io.Writer, left []outcome) bool {
+	in, of := 0, 0
+	for _, o := range left {
+		if o.table.Health == healthy {
+			i, n := o.inside()
+			in, of = in+i, of+n
+		}
+	}
+	holds := float64(in) >= collective.BandHolds*float64(of)
+	fmt.Fprintf(w, "  a prediction says that its bands hold %.0f %%: %v\n", 100*collective.BandHolds, holds)
+	return holds
 }

@@ -99,6 +99,9 @@ func report(w io.Writer, from folders, rows, page string) (missed int, err error
 	printTables(w, f.tables)
 	missed = printBars(w, f.tables)
 	printLeftOut(w, f.tables, f.left)
+	if !bandsHold(w, f.left) {
+		missed++
+	}
 	printHeld(w, f.held)
 	printRuns(w, f.runs)
 	missed += printSettings(w, f.settings)
