@@ -51,7 +51,7 @@ var allowed = map[string]string{
 	"internal/ncclxml":    "fabric catalog topology",
 	"internal/ncclgraph":  "fabric topology ncclxml",
 	"internal/nccllint":   "fabric catalog topology ncclxml",
-	"internal/collective": "fabric catalog topology ncclgraph",
+	"internal/collective": "fabric catalog topology ncclenv ncclgraph",
 	"internal/claims":     "fabric catalog topology",
 
 	// a language model on machines

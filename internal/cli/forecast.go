@@ -50,6 +50,9 @@ func (f forecast) noEffect(p *fabric.Prediction, flags fabric.Hardware) (remarks
 	var idle []string
 	env := maps.Clone(f.job.Env)
 	for _, name := range slices.Sorted(maps.Keys(f.job.Env)) {
+		if !f.follows(flags, name) {
+			continue // the prediction says so
+		}
 		less := maps.Clone(env)
 		delete(less, name)
 		if q, err := f.predict(flags, less); err == nil && sameBandwidth(p, q) {
@@ -64,11 +67,20 @@ func (f forecast) noEffect(p *fabric.Prediction, flags fabric.Hardware) (remarks
 	}
 	for _, flag := range given(flags) {
 		q, err := f.predict(flag.without, f.job.Env)
-		if confirms := sameHardware(p.Hardware, q.Hardware) && flag.holds(p.Hardware); err == nil && sameBandwidth(p, q) && !confirms {
+		if err != nil {
+			continue // the flag is needed
+		}
+		if confirms := sameHardware(p.Hardware, q.Hardware) && flag.holds(p.Hardware); sameBandwidth(p, q) && !confirms {
 			remarks = append(remarks, noEffectOn+flag.text)
 		}
 	}
 	return remarks
+}
+
+// follows reports whether the prediction reads a setting.
+func (f forecast) follows(flags fabric.Hardware, name string) bool {
+	c, _, err := f.build(flags, nil)
+	return err == nil && c.Follows(name)
 }
 
 // flagGiven is a flag as it was given, the flags without it, and whether hardware has its value.

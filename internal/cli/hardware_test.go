@@ -49,6 +49,7 @@ func TestHardwareThatIsRefused(t *testing.T) {
 		{"a machine without GPUs", "--nodes 2 --machine vsphere8-cx7-vf", `hardware: gpu: unspecified, and the catalog knows no GPUs of machine "vsphere8-cx7-vf"`},
 		{"a CPU", "--cpu foo", `flag --cpu: CPU "foo": unknown; known: intel, amd, arm`},
 		{"processes", "--procs 999999", "flag --procs: 999999: does not divide the 8 GPUs of a machine"},
+		{"GPUs of a thread", "--per-thread 16", "flag --per-thread: 16: does not divide the 8 GPUs of a machine"},
 		{"processes that do not divide", "--procs 3", "flag --procs: 3: does not divide the 8 GPUs of a machine"},
 		{"a type", "--dtype foo", `flag --dtype: type "foo": unknown; known: int8, uint8,`},
 		{"a factor", "--sizes 8:1G:abc", `flag --sizes: invalid factor "abc": not a number of 2 or more`},

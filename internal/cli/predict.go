@@ -30,6 +30,7 @@ type predictOptions struct {
 	sizes      string
 	env        []string
 	processes  int
+	perThread  int
 	dtype      string
 	tuning     string
 	workers    []string
@@ -71,6 +72,7 @@ func (a *app) predictCommand(run func(context.Context, predictOptions) error) *c
 	f.StringVar(&o.sizes, "sizes", "8:16G", "sizes in bytes: FROM:TO[:FACTOR] or a list with commas")
 	f.StringArrayVar(&o.env, "env", nil, "environment of NCCL, such as NCCL_ALGO=Ring; repeatable")
 	f.IntVar(&o.processes, "procs", 0, "processes per machine; 0: one per GPU")
+	f.IntVar(&o.perThread, "per-thread", 0, "GPUs for which one thread of a process launches kernels, -g of nccl-tests; 0: as --procs says")
 	f.StringVar(&o.dtype, "dtype", "", "type of the elements, as nccl-tests prints it; empty is float")
 	f.StringVar(&o.tuning, "tuning", "", "NCCL debug log whose tuning table is used instead of the model's")
 	f.StringArrayVar(&o.workers, "worker", nil, "GPUs and NICs of one worker; repeatable")
@@ -140,6 +142,9 @@ func (a *app) prediction(ctx context.Context, o predictOptions) (*fabric.Predict
 	if n, gpus := o.processes, p.Hardware.GPUsPerNode; n > 0 && len(o.workers) == 0 && (n > gpus || gpus%n != 0) {
 		return nil, fmt.Errorf("flag --procs: %d: does not divide the %s of a machine", n, fabric.Count(gpus, "GPU"))
 	}
+	if n, gpus := o.perThread, p.Hardware.GPUsPerNode; n > 0 && (n > gpus || gpus%n != 0) {
+		return nil, fmt.Errorf("flag --per-thread: %d: does not divide the %s of a machine", n, fabric.Count(gpus, "GPU"))
+	}
 	p.Remarks = append(p.Remarks, f.noEffect(p, o.hw)...)
 	if p.NCCL == "" && len(o.nccl) > 0 {
 		p.Remarks = append(p.Remarks, noEffectOn+"--nccl "+o.nccl[0])
@@ -168,7 +173,13 @@ func (a *app) jobFlags(o predictOptions, job *collective.Job) (err error) {
 		return fmt.Errorf("flag --procs: %d is below 0", o.processes)
 	}
 	if o.processes > 0 {
-		job.Processes = o.processes
+		job.Processes, job.Each = o.processes, 0
+	}
+	if o.perThread < 0 {
+		return fmt.Errorf("flag --per-thread: %d is below 0", o.perThread)
+	}
+	if o.perThread > 0 {
+		job.Each = o.perThread
 	}
 	if o.dtype != "" {
 		if !slices.Contains(collective.DTypes(), strings.ToLower(o.dtype)) {

@@ -1,8 +1,11 @@
 package collective
 
 import (
+	"fmt"
 	"math"
 	"strings"
+
+	"railwright.dev/railwright/internal/fabric"
 )
 
 // span is how much faster and slower than predicted healthy machines are, as factors of the time.
@@ -52,55 +55,91 @@ func (c *Cluster) spanOf(job Job, o *option, size int64) span {
 	if o.algorithm == algorithms && o.named == "" && c.nodes() > 2 {
 		out = crowded(s)
 	}
-	for _, d := range c.doubts(job, o) {
-		out.fast, out.slow = out.fast*d.fast, out.slow*d.slow
+	for _, d := range c.doubts(job, o, size) {
+		out.fast, out.slow = out.fast*d.span.fast, out.slow*d.span.slow
 	}
 	return out
 }
 
+// doubt widens a span, and says why in words of a prediction.
+type doubt struct {
+	span span
+	why  string
+}
+
+// BandHolds is the share of rows of healthy tables that lie in the bands of predictions which know nothing that was measured of
+// the table's fabric (test/accuracy counts them again, docs/accuracy.md).
+const BandHolds = 0.93
+
+// bandNote says what the bands of a prediction hold, and what makes them wider than those of machines with the same links
+// and NICs that were measured.
+func (c *Cluster) bandNote(job Job, o *option, size int64) fabric.Assumption {
+	from := []string{"clocks of GPUs and hosts, versions of the library"}
+	if c.nodes() > 1 {
+		from = append(from, "placement of ranks and routes")
+	}
+	for _, d := range c.doubts(job, o, size) {
+		from = append(from, d.why)
+	}
+	return fabric.Assumption{
+		What:   fmt.Sprintf("a band holds %.0f %% of what healthy clusters measure; it covers: %s", 100*BandHolds, strings.Join(from, "; ")),
+		Source: "docs/accuracy.md, rows of healthy tables whose fabric was left out",
+	}
+}
+
 // doubts are the factors that widen the span of an option.
-func (c *Cluster) doubts(job Job, o *option) (all []span) {
+func (c *Cluster) doubts(job Job, o *option, size int64) (all []doubt) {
+	// CPUs launch a kernel in 5.2 us (eight H100 of one process, P01) to 9 (four H200 of one process, 36 us at 1 KiB).
+	if c.eachLaunches(job) > 1 && c.launchFloor(job, size) > o.time(size) {
+		all = append(all, doubt{span{1, 1.25}, "how fast a CPU launches kernels"})
+	}
 	if c.unmeasured { // a rate by analogy: those of measured parts are within a fifth of one another
-		all = append(all, span{0.85, 1.20})
+		all = append(all, doubt{span{0.85, 1.20}, "rates that were not measured on these parts"})
 	}
 	if c.mixed { // a board of four GPUs without a switch, or half of one of eight with it
-		all = append(all, span{0.84, 1.04})
+		all = append(all, doubt{span{0.84, 1.04}, "boards of four GPUs with and without a switch"})
 	}
 	if c.gpu.wiring == overPCIe && c.local() > 1 { // the switches in between are unspecified: more often better than worse
-		all = append(all, span{0.72, 1.10})
+		all = append(all, doubt{span{0.72, 1.10}, "PCIe switches between the GPUs, which are unspecified"})
 	}
 	if c.local() > 8 && c.gpu.wiring == overSwitch { // 0.90 to 1.02 of what is expected on 64 and 72 GPUs of a rack
-		all = append(all, span{0.97, 1.06})
+		all = append(all, doubt{span{0.97, 1.06}, "racks of 64 and 72 GPUs"})
 	}
 	if o.algorithm == algorithms && o.named == "" && c.local() > 1 && c.gpu.wiring != overPCIe { // out-of-place and in-place differ by a tenth
-		all = append(all, span{0.97, 1.08})
+		all = append(all, doubt{span{0.97, 1.08}, "results in place and out of place"})
 	}
 	if c.nodes() == 1 {
 		return append(all, c.typeDoubt(job, o)...)
 	}
+	if c.local() > 8 { // of 20 racks of GB200 406 GB/s are known, half of what is expected: which NICs, and whether over PCIe or C2C, is not
+		all = append(all, doubt{span{1, 1.9}, "which NICs of a rack carry data, and how they reach GPUs: 20 racks of GB200 measured half of what is expected"})
+	}
+	if job.Env["NCCL_COLLNET_ENABLE"] == "1" { // four nodes of A100 with SHARP reach 160 GB/s, 0.86 of what rings would: how well switches reduce was measured nowhere else
+		all = append(all, doubt{span{0.9, 1.25}, "how well the network's switches reduce"})
+	}
 	// Healthy fabrics keep 0.89 (NVIDIA/nccl-tests issue 152) to 0.985 of a line (wutz, notes on the MPI operator):
 	// routes, PCIe credits, firmware.
 	if o.wire > 0 {
-		all = append(all, span{0.97, 1.05})
+		all = append(all, doubt{span{0.97, 1.05}, "payload of healthy fabrics, 0.89 to 0.985 of the line"})
 	}
 	if c.net.band != (span{}) {
-		all = append(all, c.net.band)
+		all = append(all, doubt{c.net.band, "the spread of measurements on " + c.net.kind})
 	}
 	if !c.gpu.amd && c.net.nics < c.local() && c.gpu.wiring == overSwitch { // GPUs share NICs (NVIDIA/nccl-tests issue 380)
-		all = append(all, span{1, 1.08})
+		all = append(all, doubt{span{1, 1.08}, "GPUs that share NICs"})
 	}
 	return append(all, c.typeDoubt(job, o)...)
 }
 
 // typeDoubt: switches reduce integers and double slower than float and half, 0.90 to 0.96 of it on two nodes of H200
 // with BlueField-3 (notes on RDMA for OpenShift, all data types).
-func (c *Cluster) typeDoubt(job Job, o *option) []span {
+func (c *Cluster) typeDoubt(job Job, o *option) []doubt {
 	switch strings.ToLower(job.DType) {
 	case "", "float", "float32", "half", "float16", "bfloat16":
 		return nil
 	}
 	if o.algorithm == NVLS || o.algorithm == NVLSTree {
-		return []span{{1, 1.12}}
+		return []doubt{{span{1, 1.12}, "types that switches reduce slower than float"}}
 	}
 	return nil
 }

@@ -24,6 +24,9 @@ type Cluster struct {
 	others  *editions         // the same for further versions
 	est     estimates
 	rccl    *rcclTable // nil without AMD GPUs
+	blocks  blockSet   // as a job sets them
+	hosted  bool       // data between GPUs of a machine goes through host memory
+	search  search     // NCCL's search in the nominal machine, with another environment; nil: none
 	assumed []fabric.Assumption
 
 	trays int      // machines that an NVLink domain joins into one node of NCCL; 0 and 1: each is a node
@@ -60,13 +63,19 @@ func New(cat *catalog.Catalog, hw fabric.Hardware) (*Cluster, error) {
 	return c, nil
 }
 
+// search is NCCL's view of the nominal machine with an environment.
+type search func(env map[string]string) (*ncclgraph.System, error)
+
 // built is a cluster with the graphs of its nominal machines.
 func built(cat *catalog.Catalog, hw fabric.Hardware, assumed []fabric.Assumption, trays int) (*Cluster, error) {
 	c, err := resolved(cat, hw, slices.Clone(assumed), trays)
 	if err != nil || c.gpu.amd { // RCCL's tables depend on the machine, not on a search
 		return c, err
 	}
-	s, err := nominalSystem(cat, c.joined(), c.gpu.sm)
+	c.search = func(env map[string]string) (*ncclgraph.System, error) {
+		return nominalSystem(cat, c.joined(), c.gpu.sm, env)
+	}
+	s, err := c.search(nil)
 	if err != nil {
 		return nil, err
 	}

@@ -40,3 +40,23 @@ func ofTopology(t testing.TB, file string) *Cluster {
 	}
 	return c
 }
+
+// A GPU that a table or a tool names in its own way is found, and said; one that fits several or none is not guessed.
+func TestGPUsByTheirNames(t *testing.T) {
+	cat := loaded(t)
+	for text, want := range map[string]string{
+		"NVIDIA H100 80GB HBM3": "h100-sxm", "nvidia h200": "h200-sxm", "NVIDIA B200": "b200", "AMD Instinct MI300X": "mi300x", "NVIDIA A100-SXM4-80GB": "a100-80-sxm",
+		"NVIDIA GB200 NVL72": "gb200", "NVIDIA": "", "H1000": "", "": "", "h100 or h200": "",
+	} {
+		c, err := New(cat, fabric.Hardware{GPU: text, Nodes: 1, GPUsPerNode: 4})
+		if want == "" {
+			if err == nil {
+				t.Errorf("%q is taken as %s", text, c.hw.GPU)
+			}
+			continue
+		}
+		if err != nil || c.hw.GPU != want {
+			t.Errorf("%q: %v, want %s", text, err, want)
+		}
+	}
+}

@@ -12,5 +12,5 @@ func (c *Cluster) collnetTiming(o *option) {
 	o.bulk = min(links, c.net.wire())
 	o.wire = 1 / float64(max(1, c.net.nics))
 	o.alpha = o.measured.latency
-	o.rise = pipeline(1, float64(c.graphs.channels()*treeSlice), o.bulk)
+	o.rise = pipeline(1, float64(c.channels()*treeSlice), o.bulk)
 }

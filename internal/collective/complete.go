@@ -21,6 +21,9 @@ func complete(cat *catalog.Catalog, hw fabric.Hardware) (fabric.Hardware, []fabr
 	hw.GPU, hw.Net, hw.CPU = plain(hw.GPU), fabric.NetworkID(hw.Net), plain(hw.CPU)
 	if id, _, err := cat.GPU(hw.GPU); err == nil {
 		hw.GPU = id
+	} else if id, ok := named(cat, hw.GPU); ok {
+		assume(fmt.Sprintf("GPU %q is %s", hw.GPU, cat.GPUs[id].Title), "its name")
+		hw.GPU = id
 	}
 	if hw.Machine != "" {
 		m, err := cat.Machine(hw.Machine)
@@ -113,7 +116,7 @@ func fillSibling(cat *catalog.Catalog, hw *fabric.Hardware, m catalog.MachineMod
 			hw.NIC = m.NIC
 		}
 		if hw.NICsPerNode == 0 && own {
-			hw.NICsPerNode = cabled(nic, *hw, int(m.NICs.Value))
+			hw.NICsPerNode = cabled(nic, *hw, int(m.NICs.Value)) * joinedTrays(*hw, m)
 		} else if hw.NICsPerNode == 0 {
 			hw.NICsPerNode = int(m.NICs.Value)
 		}
@@ -121,6 +124,36 @@ func fillSibling(cat *catalog.Catalog, hw *fabric.Hardware, m catalog.MachineMod
 			hw.NICGbps = nic.RateOf(min(nic.Functions, hw.NICsPerNode))
 		}
 	}
+}
+
+// joinedTrays is how many machines of a rack a description counts as one: 72 GPUs of GB200 are 18 trays of four, with the
+// NICs of all of them.
+func joinedTrays(hw fabric.Hardware, m catalog.MachineModel) int {
+	own := int(m.GPUs.Value)
+	if own < 1 || hw.GPUsPerNode <= own || hw.GPUsPerNode > int(m.ScaleUpGPUs.Value) || hw.GPUsPerNode%own != 0 {
+		return 1
+	}
+	return hw.GPUsPerNode / own
+}
+
+// named finds the GPU of the catalog whose id or short name is in what a table or a tool calls it: "NVIDIA H100 80GB HBM3" is h100.
+// The longest such name counts; ok is false for none, and for names of several GPUs.
+func named(cat *catalog.Catalog, text string) (id string, ok bool) {
+	words := " " + strings.Join(strings.FieldsFunc(text, func(r rune) bool { return r == ' ' || r == '-' || r == '_' || r == '/' }), " ") + " "
+	longest := 0
+	for _, known := range slices.Sorted(maps.Keys(cat.GPUs)) {
+		for _, name := range append([]string{known}, cat.GPUs[known].Aliases...) {
+			spaced := " " + strings.ReplaceAll(name, "-", " ") + " "
+			switch {
+			case !strings.Contains(words, spaced) || len(spaced) < longest:
+			case len(spaced) == longest && known != id:
+				ok = false
+			default:
+				id, ok, longest = known, true, len(spaced)
+			}
+		}
+	}
+	return id, ok
 }
 
 // sibling finds the catalog's machine with these GPUs that is nearest to the description.

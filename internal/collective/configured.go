@@ -2,6 +2,8 @@ package collective
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -20,10 +22,8 @@ func (c *Cluster) configured(job Job) (*Cluster, []fabric.Assumption) {
 	note := func(name, what string) {
 		notes = append(notes, fabric.Assumption{What: what, Source: name + "=" + job.Env[name]})
 	}
-	if job.Env["NCCL_P2P_DISABLE"] == "1" && c.gpu.wiring != overPCIe && c.local() > 1 {
-		changed.overHost()
-		note("NCCL_P2P_DISABLE", "GPUs of a machine exchange data through host memory")
-	}
+	changed.searchedAgain(job, note)
+	changed.between(job, note)
 	if level := job.Env["NCCL_NET_GDR_LEVEL"]; (level == "LOC" || level == "0") && c.nodes() > 1 && c.net.direct && !c.gpu.unified {
 		changed.net.direct = false
 		changed.net.payload *= c.staged()
@@ -39,9 +39,12 @@ func (c *Cluster) configured(job Job) (*Cluster, []fabric.Assumption) {
 		changed.net.payload = min(changed.net.payload/c.net.uneven, changed.net.room)
 		note("NCCL_IB_QPS_PER_CONNECTION", fmt.Sprintf("%d flows per connection spread over switch ports", n))
 	}
-	if n := number(job, "NCCL_MAX_NCHANNELS"); n > 0 && !c.gpu.amd && n < c.graphs.channels() {
-		changed.fewChannels(n)
-		note("NCCL_MAX_NCHANNELS", fmt.Sprintf("%d channels instead of %d", n, c.graphs.channels()))
+	changed.channelled(job, note)
+	if changed.net.sockets {
+		changed.net.overSockets(number(job, "NCCL_SOCKET_NTHREADS"), changed.blocks)
+		if n := number(job, "NCCL_SOCKET_NTHREADS"); n > 1 {
+			note("NCCL_SOCKET_NTHREADS", fmt.Sprintf("%d threads copy what a connection carries", n))
+		}
 	}
 	if len(notes) > 0 {
 		changed.named()
@@ -65,9 +68,71 @@ func number(job Job, name string) int {
 // queuePairs is the number of queue pairs from which a connection's flows spread evenly over equal paths.
 const queuePairs = 4
 
+// searches are the settings by which NCCL's search finds other paths (nccl, src/graph/paths.cc and search.cc).
+func searches() []string {
+	return []string{
+		"NCCL_CROSS_NIC", "NCCL_NETDEVS_POLICY", "NCCL_NET_GDR_C2C", "NCCL_NET_GDR_LEVEL", "NCCL_NVB_DISABLE",
+		"NCCL_P2P_DISABLE", "NCCL_P2P_LEVEL", "NCCL_PXN_C2C", "NCCL_PXN_DISABLE",
+	}
+}
+
+// searchedAgain repeats NCCL's search in the nominal machine where the environment changes it. Graphs of a topology file were found with
+// the environment already.
+func (c *Cluster) searchedAgain(job Job, note func(name, what string)) {
+	if c.search == nil {
+		return
+	}
+	before, set := c.graphs, map[string]string{}
+	for _, name := range searches() {
+		if value, ok := job.Env[name]; ok {
+			set[name] = value
+		}
+	}
+	if len(set) == 0 {
+		return
+	}
+	system, err := c.search(set)
+	if err == nil {
+		system, err = system.As(c.version)
+	}
+	if err != nil {
+		return // the machine is the same: the search without settings found its graphs
+	}
+	found := searched(system)
+	c.graphs = found
+	for _, name := range slices.Sorted(maps.Keys(set)) {
+		if was, is := before.ring, found.ring; was.Channels != is.Channels || was.TypeInter != is.TypeInter || was.CrossNIC != is.CrossNIC {
+			note(name, fmt.Sprintf("NCCL's search finds %d rings of %g GB/s, paths %s and %s, instead of %d of %g, %s and %s",
+				is.Channels, is.BWIntra, is.TypeIntra, is.TypeInter, was.Channels, was.BWIntra, was.TypeIntra, was.TypeInter))
+			return
+		}
+	}
+}
+
+// between applies the settings that keep GPUs of a machine from the links between them.
+func (c *Cluster) between(job Job, note func(name, what string)) {
+	level := job.Env["NCCL_P2P_LEVEL"]
+	name := "NCCL_P2P_DISABLE"
+	off := job.Env[name] == "1"
+	if !off && (level == "LOC" || level == "0") {
+		name, off = "NCCL_P2P_LEVEL", true
+	}
+	if !off || c.local() < 2 {
+		return
+	}
+	if c.gpu.wiring != overPCIe {
+		c.overHost()
+		note(name, "GPUs of a machine exchange data through host memory")
+	}
+	if job.Env["NCCL_SHM_DISABLE"] == "1" && c.nodes() == 1 && (c.net.nics == 0 || number(job, "NCCL_IB_DISABLE") > 0 || strings.EqualFold(job.Env["NCCL_NET"], "Socket")) {
+		c.gpu.ring, c.gpu.model = min(c.gpu.ring, withinHost), min(c.gpu.model, withinHost)
+		note("NCCL_SHM_DISABLE", "GPUs of a machine exchange data through sockets")
+	}
+}
+
 // overHost removes the links between GPUs: data goes through host memory, in and out of it.
 func (c *Cluster) overHost() {
-	c.gpu.wiring = overPCIe
+	c.gpu.wiring, c.hosted = overPCIe, true
 	c.gpu.limit = c.gpu.pcie * pciePayload
 	c.gpu.ring, c.gpu.model, c.gpu.nvls = c.gpu.limit*withoutDirect, c.gpu.pcie*withoutDirect, 0
 	for _, g := range []*ncclgraph.Graph{&c.graphs.ring, &c.graphs.tree, &c.graphs.chain} {
@@ -77,27 +142,59 @@ func (c *Cluster) overHost() {
 	c.graphs.nvls.Channels = 0
 }
 
-// channelMost is the most that one channel carries with Simple, GB/s: NCCL splits faster ones (nccl, src/graph/search.cc,
-// ncclTopoDupChannels: 25, and 50 from compute capability 9.0 on).
-func channelMost(sm int) float64 {
-	if sm > 80 {
-		return 50
+// channelled sets the channels of a job, and what their blocks are: of several limits on their number NCCL takes the
+// tightest, and then copies channels up to the least (nccl, src/graph/connect.cc, ncclTopoPostset).
+func (c *Cluster) channelled(job Job, note func(name, what string)) {
+	if c.gpu.amd {
+		return
 	}
-	return 25
-}
-
-// fewChannels limits the links to what that many channels carry.
-func (c *Cluster) fewChannels(n int) {
-	most := float64(n) * channelMost(c.gpu.sm)
-	share := float64(n) / float64(c.graphs.channels())
-	for _, g := range []*ncclgraph.Graph{&c.graphs.ring, &c.graphs.tree} {
-		g.Channels = max(1, int(float64(g.Channels)*share))
+	own := c.usual()
+	n := own
+	for _, name := range []string{"NCCL_MAX_NRINGS", "NCCL_MAX_NCHANNELS", "NCCL_MAX_CTAS"} {
+		if most := number(job, name); most > 0 && most < n {
+			n = most
+			note(name, fmt.Sprintf("%d channels instead of %d", n, own))
+		}
 	}
-	c.gpu.ring = min(c.gpu.ring, most)
-	if blocks := c.nvlsBlocks(); n < blocks {
+	for _, name := range []string{"NCCL_MIN_NRINGS", "NCCL_MIN_NCHANNELS", "NCCL_MIN_CTAS"} {
+		if least := min(number(job, name), mostChannels); least > n {
+			n = least
+			note(name, fmt.Sprintf("%d channels instead of %d", n, own))
+		}
+	}
+	if n != own {
+		c.blocks.count = n
+	}
+	if blocks := c.nvlsBlocks(); n < own && n < blocks {
 		c.gpu.nvls *= float64(n) / float64(blocks)
 	}
-	if c.nodes() > 1 {
-		c.net.payload = min(c.net.payload, most/(float64(c.net.nics)*c.net.line))
+	if t := threadsSet(job, "NCCL_NTHREADS", 2*warp, blockThreads); t > 0 {
+		c.blocks.threads = t
+		note("NCCL_NTHREADS", fmt.Sprintf("blocks of %d threads instead of %d", t, blockThreads))
 	}
+	if t := threadsSet(job, "NCCL_LL128_NTHREADS", blockLines/4, blockLines); t > 0 {
+		c.blocks.lines = t
+		note("NCCL_LL128_NTHREADS", fmt.Sprintf("blocks of %d threads for LL128 instead of %d", t, blockLines))
+	}
+	if b := number(job, "NCCL_BUFFSIZE"); b > 0 && b != ringBuffer {
+		c.blocks.buffer = max(float64(b), leastBuffer)
+		note("NCCL_BUFFSIZE", fmt.Sprintf("FIFOs of %d bytes instead of %d", int(c.blocks.buffer), ringBuffer))
+	}
+}
+
+// mostChannels is the most that NCCL has (nccl, src/include/device.h, MAXCHANNELS), and leastBuffer keeps a FIFO from
+// being smaller than what the threads of a block hold once, bytes.
+const (
+	mostChannels = 64
+	leastBuffer  = fifoSlices * blockThreads * pack
+)
+
+// threadsSet is the number of threads that a setting results in; 0: NCCL's own, also where it is no multiple of a warp
+// (nccl, src/graph/tuning.cc, getNthreads).
+func threadsSet(job Job, name string, least, most int) int {
+	n := number(job, name)
+	if n == 0 || n%warp != 0 || n >= most {
+		return 0
+	}
+	return max(n, least)
 }

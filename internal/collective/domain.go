@@ -49,3 +49,20 @@ func (c *Cluster) wideDomain() {
 		c.gpu.nvls *= perDoubling
 	}
 }
+
+// exits is the share of a node's NICs by which the channels of an algorithm leave. NCCL's search gives a channel one NIC, and
+// finds at most 32: of the 72 NICs of a rack that is one node most have no channel. In a machine all have one.
+func (c *Cluster) exits(a Algorithm) float64 {
+	const most = 32 // channels of a search (nccl, src/include/device.h, MAXCHANNELS, of which half are found)
+	if c.local() <= most || c.nodes() == 1 {
+		return 1
+	}
+	used := map[int]bool{}
+	for _, channel := range c.graphs.of(a).Order {
+		used[channel.Out] = true
+	}
+	if len(used) == 0 {
+		return 1
+	}
+	return min(1, float64(len(used))/float64(c.net.nics))
+}

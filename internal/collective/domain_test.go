@@ -90,7 +90,7 @@ func TestTreeOfTwoNodes(t *testing.T) {
 		t.Fatal(err)
 	}
 	// 237.9 GB/s: oracle-quickstart/oci-hpc-oke, two BM.GPU4.8.
-	if b := predict(t, c, Job{Collective: fabric.AllReduce}, 8<<30)[0].Bound.BusBW; b < 237.9 || b > 300 {
+	if b := predict(t, c, Job{Collective: fabric.AllReduce}, 8<<30)[0].Bound.BusBW; b < 237.9 || b > 310 {
 		t.Errorf("bound %.1f GB/s", b)
 	}
 }
@@ -148,5 +148,36 @@ func TestBandsByKnowledge(t *testing.T) {
 	}
 	if known > 0.08 {
 		t.Errorf("eight H100: a band of %.3f below", known)
+	}
+}
+
+// What large clusters measured lies in the band: 20 racks of GB200, and two nodes of A100 of which NCCL may take a tree.
+func TestShapesInTheirBands(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		hw    fabric.Hardware
+		env   map[string]string
+		busbw float64 // GB/s
+	}{
+		{"20 racks of GB200", fabric.Hardware{GPU: "gb200", Nodes: 360, GPUsPerNode: 4}, nil, 406},
+		{"20 racks, each counted as one machine", fabric.Hardware{GPU: "gb200", Nodes: 20, GPUsPerNode: 72}, nil, 406},
+		{"two nodes of A100", fabric.Hardware{GPU: "a100-40", Nodes: 2, GPUsPerNode: 8, NICsPerNode: 16, NICGbps: 100, Net: "roce", CPU: "amd"}, nil, 237.9},
+		{"four nodes of A100 with SHARP", fabric.Hardware{Machine: "hgx-a100", Nodes: 4}, map[string]string{"NCCL_COLLNET_ENABLE": "1"}, 160},
+	} {
+		r := predict(t, newCluster(t, c.hw), Job{Collective: fabric.AllReduce, Env: c.env}, 8<<30)[0]
+		if c.busbw < r.Band[0] || c.busbw > r.Band[1] {
+			t.Errorf("%s: %.1f GB/s, the band is %.1f", c.name, c.busbw, r.Band)
+		}
+	}
+}
+
+// A NIC less is seen, also where the reduction in the switches is slower than the wire.
+func TestSevenOfEightNICs(t *testing.T) {
+	for _, nodes := range []int{2, 4} {
+		whole := predict(t, newCluster(t, fabric.Hardware{Machine: "hgx-h100", Nodes: nodes}), Job{Collective: fabric.AllReduce}, 8<<30)[0]
+		seven := predict(t, newCluster(t, fabric.Hardware{Machine: "hgx-h100", Nodes: nodes, NICsPerNode: 7}), Job{Collective: fabric.AllReduce}, 8<<30)[0]
+		if seven.BusBW >= whole.BusBW || seven.NICGBs <= whole.NICGBs {
+			t.Errorf("%d nodes: %.1f GB/s with seven NICs of %.1f each, %.1f with eight of %.1f", nodes, seven.BusBW, seven.NICGBs, whole.BusBW, whole.NICGBs)
+		}
 	}
 }

@@ -98,6 +98,9 @@ func versionOf(job Job) (v fabric.NCCLVersion, note *fabric.Assumption) {
 
 // runChannels is how many channels of collectives the version runs (nccl, src/graph/connect.cc, ncclTopoPostset).
 func (c *Cluster) runChannels() int {
+	if c.blocks.count > 0 { // as a job sets them
+		return c.blocks.count
+	}
 	n := cmp.Or(c.graphs.run, c.graphs.channels())
 	if c.decides.nvlsRuns && c.graphs.nvls.Channels > 0 && c.gpu.nvls > 0 {
 		n = max(n, c.nvlsBlocks())

@@ -58,7 +58,7 @@ func readSettings(job Job, f function) (settings, error) {
 			s.protocols[i] = on(i)
 		}
 	}
-	for _, name := range []string{"NCCL_MIN_NCHANNELS", "NCCL_MAX_NCHANNELS"} {
+	for _, name := range []string{"NCCL_MIN_NCHANNELS", "NCCL_MAX_NCHANNELS", "NCCL_MIN_CTAS", "NCCL_MAX_CTAS"} {
 		if text, ok := job.Env[name]; ok {
 			n, err := strconv.Atoi(strings.TrimSpace(text))
 			if err != nil || n < 0 || n > 1024 {

@@ -27,7 +27,7 @@ type gpu struct {
 	links  int
 	model  float64 // GB/s of all links as NCCL or RCCL counts them
 	ring   float64 // GB/s that a ring reaches with the GPUs of this machine
-	limit  float64 // GB/s that no ring can exceed
+	limit  float64 // GB/s of data that the links can carry
 	nvls   float64 // GB/s that a GPU reaches where the switch reduces; 0: it cannot
 	pcie   float64 // GB/s of a x16 link of its generation, as NCCL counts them
 
@@ -123,15 +123,16 @@ func (c *Cluster) resolveGPU(cat *catalog.Catalog) error {
 func (c *Cluster) scaleUp(m catalog.GPUModel) {
 	g := &c.gpu
 	g.links = int(m.ScaleUpLinks.Value)
-	g.limit = linkRate(g.sm, g.gfx) * float64(g.links)
+	g.model = linkRate(g.sm, g.gfx) * float64(g.links)
 	g.ring = m.Ring.Value
 	if g.ring == 0 {
-		g.ring = g.limit * reachedShare
+		g.ring = g.model * reachedShare
 		c.unmeasured = true
 		c.assume("NCCL's link rate times the share that rings reach on A100, H200, B200 and MI300X", "rings reach %.0f GB/s over the links of %s", g.ring, c.hw.GPU)
 	}
-	if c.unmeasured { // NCCL's count is not a bound: rings of V100 exceed it
-		g.limit = max(g.limit, m.ScaleUp.Value*linkPayload)
+	g.limit = m.ScaleUp.Value // NCCL's count is no bound: gather reaches 376.6 GB/s on H200, which it counts with 370.8
+	if !g.amd {
+		g.limit *= linkPayload
 	}
 	if m.RingDirect.Value > 0 && c.local() == 4 && c.hw.Machine == "" {
 		g.ring = m.RingDirect.Value
@@ -145,14 +146,18 @@ func (c *Cluster) scaleUp(m catalog.GPUModel) {
 		g.wiring = overMesh
 		// A GPU has a link for each other GPU: with fewer GPUs there are fewer links to use.
 		share := min(1, float64(c.local()-1)/float64(max(g.links, 1)))
-		g.limit, g.ring = g.limit*share, g.ring*share
-	} else if g.nvls == 0 && g.sm >= 100 {
-		g.nvls = 0.6 * m.ScaleUp.Value
-		c.assume("B200: 541 of 900 GB/s", "the switch reduces at %.0f GB/s per GPU", g.nvls)
+		g.limit, g.ring, g.model = g.limit*share, g.ring*share, g.model*share
+	} else if g.nvls == 0 && g.sm >= 90 && g.links == allLinks {
+		// NCCL's own share: 315 GB/s of Hopper, where 309 were measured, 534 of B200, where 541 were.
+		g.nvls = newNCCLTables().nvls[generation(g.sm)] * g.model
+		c.assume("nccl, src/graph/tuning.cc: what reductions in the switch reach of its links", "the switch reduces at %.0f GB/s per GPU", g.nvls)
 	}
-	g.model = g.limit
 	c.wideDomain()
 }
+
+// allLinks is how many NVLinks a Hopper or Blackwell GPU has on a board whose switches reduce (nccl, src/transport/nvls.cc:
+// multicast needs a switch); one with fewer is joined in pairs, or its switches are unknown.
+const allLinks = 18
 
 // linkPayload is the payload of NVLink: packets of 256 bytes with a header of 16 and flow control (NVIDIA Pascal
 // architecture white paper, NVLink).

@@ -2,6 +2,7 @@ package collective
 
 import (
 	"fmt"
+	"maps"
 
 	"railwright.dev/railwright/internal/catalog"
 	"railwright.dev/railwright/internal/fabric"
@@ -45,7 +46,7 @@ func searched(s *ncclgraph.System) graphs {
 
 // nominalSystem is NCCL's model of the machine that the hardware describes. A CPU that the catalog does not
 // specify is assumed to be Intel, as in most machines with NVIDIA GPUs.
-func nominalSystem(cat *catalog.Catalog, hw fabric.Hardware, sm int) (*ncclgraph.System, error) {
+func nominalSystem(cat *catalog.Catalog, hw fabric.Hardware, sm int, set map[string]string) (*ncclgraph.System, error) {
 	if hw.CPU == "" {
 		hw.CPU = "intel"
 	}
@@ -56,11 +57,19 @@ func nominalSystem(cat *catalog.Catalog, hw fabric.Hardware, sm int) (*ncclgraph
 	if err != nil {
 		return nil, err
 	}
+	if f := cat.Fabrics[hw.Net]; f.Sockets {
+		reads := false // the kernel's sockets have no way to a GPU's memory (nccl, src/transport/net_socket.cc, ptrSupport)
+		for i := range m.NICs {
+			m.NICs[i].GDR = &reads
+		}
+	}
 	for i := range m.CPUs {
 		nameCPU(&m.CPUs[i])
 		trainLinks(m.CPUs[i].Devices)
 	}
-	env := map[string]string{"NCCL_COLLNET_ENABLE": "1"} // the job decides whether it is used
+	env := map[string]string{}
+	maps.Copy(env, set)
+	env["NCCL_COLLNET_ENABLE"] = "1" // the job decides whether it is used
 	s, err := ncclgraph.FromMachine(m, ncclgraph.Options{Nodes: hw.Nodes, SM: sm, Env: env})
 	if err != nil {
 		return nil, fmt.Errorf("machine of the catalog: %w", err)

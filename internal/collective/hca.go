@@ -9,15 +9,19 @@ import (
 	"railwright.dev/railwright/internal/topology"
 )
 
-// ListedNICs returns the hardware with the NICs that NCCL_IB_HCA leaves, for machines whose ports are several PCI functions each:
-// their names say which function of which port each is. why is empty where nothing changes. A list that no cable serves is an
+// ListedNICs returns the hardware with the NICs that NCCL_IB_HCA leaves. Of machines whose ports are several PCI functions each the
+// names say which function of which port each is; of others they are counted. why is empty where nothing changes. A list that no cable serves is an
 // error. Names that such a machine does not have change nothing: a host may have others.
 func ListedNICs(cat *catalog.Catalog, hw fabric.Hardware, env map[string]string) (out fabric.Hardware, why string, err error) {
 	list := env["NCCL_IB_HCA"]
 	known, _, err := complete(cat, hw)
 	nic := cat.NICs[known.NIC]
-	if list == "" || err != nil || known.Nodes < 2 || !hasTwins(nic) { // an error is that of New
+	if list == "" || err != nil || known.Nodes < 2 { // an error is that of New
 		return hw, "", nil
+	}
+	if !hasTwins(nic) {
+		out, why := fewerNICs(hw, known, list)
+		return out, why, nil
 	}
 	used, err := listed(cat, known, list)
 	if err != nil || used == nil {
@@ -46,6 +50,38 @@ func ListedNICs(cat *catalog.Catalog, hw fabric.Hardware, env map[string]string)
 	hw.NICsPerNode = n
 	hw.Wiring = known.Wiring // the number of NICs says nothing of cables here
 	return hw, fmt.Sprintf("%s: data goes through %d of the %d cabled functions of a machine", source, n, known.NICsPerNode), nil
+}
+
+// fewerNICs returns the hardware with as many NICs as a list names: each name that ends in a digit is one device, of whatever
+// host. Names of several devices by their beginning, or of those that are left out, say nothing without the host.
+func fewerNICs(hw, known fabric.Hardware, list string) (out fabric.Hardware, why string) {
+	names, _ := strings.CutPrefix(list, "=")
+	devices := map[string]bool{}
+	for name := range strings.SplitSeq(names, ",") {
+		name, _, _ = strings.Cut(name, ":")
+		if strings.TrimSpace(name) != name {
+			continue // NCCL strips no blanks: it is the name of no device
+		}
+		if !oneDevice(name) {
+			return hw, ""
+		}
+		devices[name] = true
+	}
+	n := len(devices)
+	if n == 0 || n >= known.NICsPerNode {
+		return hw, ""
+	}
+	hw.NICsPerNode, hw.NICGbps, hw.NIC, hw.Net = n, known.NICGbps, known.NIC, known.Net
+	return hw, fmt.Sprintf("NCCL_IB_HCA=%s: data goes through at most %d of the %d NICs of a machine", list, n, known.NICsPerNode)
+}
+
+// oneDevice reports whether a name is that of one RDMA device: drivers and udev end them in a number. mlx4 and mlx5 are how all
+// devices of these drivers begin.
+func oneDevice(name string) bool {
+	if name == "" || name == "mlx4" || name == "mlx5" || strings.ContainsAny(name, "^=") {
+		return false
+	}
+	return name[len(name)-1] >= '0' && name[len(name)-1] <= '9'
 }
 
 // listed returns the functions that a list names, by their port; nil where it names none. It follows NCCL: names are prefixes unless =

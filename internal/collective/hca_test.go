@@ -39,7 +39,12 @@ func TestListedNICs(t *testing.T) {
 		{"rocep1s0f0,rocep1s0f1,roceP2p1s0f0,roceP2p1s0f1", ring, 0, ""},
 		{"rocep1s0f0,rocep1s0f1", ring, 2, ""},
 		{"rocep1s0f1,roceP2p1s0f1", ring, 0, "both ports lead to neighbours"},
-		{"mlx5_0", fabric.Hardware{Machine: "hgx-h100", Nodes: 2}, 0, ""},
+		{"mlx5_0", fabric.Hardware{Machine: "hgx-h100", Nodes: 2}, 1, ""},
+		{"=mlx5_0:1,mlx5_3:1,mlx5_0:2", fabric.Hardware{Machine: "hgx-h100", Nodes: 2}, 2, ""},
+		{"mlx5_0, mlx5_3", fabric.Hardware{Machine: "hgx-h100", Nodes: 2}, 1, ""},
+		{"mlx5", fabric.Hardware{Machine: "hgx-h100", Nodes: 2}, 0, ""},
+		{"^mlx5_0", fabric.Hardware{Machine: "hgx-h100", Nodes: 2}, 0, ""},
+		{"bnxt_re0,bnxt_re1", fabric.Hardware{Machine: "xe9680-mi300x-thor2", Nodes: 2}, 2, ""},
 		{"rocep1s0f1", fabric.Hardware{Machine: "dgx-spark", Nodes: 1}, 0, ""},
 	} {
 		hw, why, err := ListedNICs(loaded(t), c.hw, map[string]string{"NCCL_IB_HCA": c.list})

@@ -23,10 +23,12 @@ type network struct {
 	direct  bool    // the NIC reads and writes GPU memory, by GPUDirect RDMA or an equivalent
 	over    float64 // oversubscription, at least 1
 	uneven  float64 // the part of payload lost by flows that share switch ports; 0: none known
+	copies  float64 // GB/s that the CPU's copies alone reach, of sockets; 0: no sockets
 	most    float64 // GB/s of a node, regardless of its NICs; 0: no such limit
 	band    span    // how much further than elsewhere healthy machines deviate from the expectation; zero: no further
 	twins   *twins  // nil: no two of its NICs share a port or a PCIe link
 
+	sockets    bool // the kernel's
 	ringOnly   bool // algorithms and protocols that the fabric's plugin or set-up supports
 	simpleOnly bool
 }
@@ -76,7 +78,7 @@ func (c *Cluster) resolveNetwork(cat *catalog.Catalog) error {
 		kind: id, nics: c.hw.NICsPerNode * max(1, c.trays), line: c.hw.NICGbps / 8,
 		payload: f.Payload.Value, room: 1, step: f.Step.Value, floor: f.Floor.Value,
 		most: f.NodeLimit.Value, band: span{f.Band.Fast, f.Band.Slow},
-		direct: f.GPUDirect != nil && *f.GPUDirect, over: max(1, c.hw.Oversubscription),
+		sockets: f.Sockets, direct: f.GPUDirect != nil && *f.GPUDirect, over: max(1, c.hw.Oversubscription),
 	}
 	if c.hw.VM {
 		c.assume("without one NCCL finds every NIC behind a host bridge and uses host memory", "the guest has a topology file that shows GPUs and NICs on one switch")

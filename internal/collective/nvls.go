@@ -4,7 +4,7 @@ package collective
 // size it sends that byte and 1/g of one.
 func (c *Cluster) nvlsTiming(o *option) {
 	per := 1 + 1/float64(c.local())
-	o.bound = ceiling{}.tighter(c.gpu.nvls*aboveMeasured/per, "reduction in the NVSwitch")
+	o.bound = ceiling{}.tighter(c.gpu.limit/per, c.linkNames)
 	bulk := c.gpu.nvls / per
 	if c.nodes() > 1 { // the network reduces
 		o.bound = o.bound.tighter(c.net.limit(), c.nicNames)
@@ -15,19 +15,24 @@ func (c *Cluster) nvlsTiming(o *option) {
 	o.rise = pipeline(c.est.nvlsPasses, float64(c.nvlsBlocks()*c.local()*nvlsChunk), bulk)
 }
 
-// aboveMeasured is how far the best measurement may be below what is possible: over all counts of
-// GPUs the measured rates of one GPU differ by as much.
-const aboveMeasured = 1.02
-
 // nvlsTreeTiming: NVLS within the node and a tree of the nodes.
 func (c *Cluster) nvlsTreeTiming(o *option) {
-	per := 1 + 1/float64(c.local())
-	o.bound = ceiling{}.tighter(c.gpu.nvls*aboveMeasured/per, "reduction in the NVSwitch").tighter(c.net.limit()/c.treeWire(), c.nicNames)
-	o.bulk = min(c.est.nvlsTree*c.gpu.nvls/per, c.net.wire()*c.est.tree/c.treeWire())
-	o.wire = c.treeWire() / float64(max(1, c.net.nics))
+	per := 1 + 1/float64(c.heads())
+	o.bound = ceiling{}.tighter(c.gpu.limit/per, c.linkNames).tighter(c.net.limit()/c.treeWire(), c.nicNames)
+	o.bulk = min(c.est.nvlsTree*c.gpu.nvls/per, c.net.wire()*c.exits(NVLSTree)*c.est.tree/c.treeWire())
+	o.wire = c.treeWire() / (float64(max(1, c.net.nics)) * c.exits(NVLSTree))
 	o.alpha = o.measured.latency
 	o.alpha += c.posts()
 	o.rise = c.nvlsTreePipeline(o.bulk)
+}
+
+// heads is how many GPUs of a node gather the sums for the network, each a part: one for each NIC that NCCL's search gives
+// a channel (nccl, src/graph/search.cc, NCCL_TOPO_PATTERN_NVLS). A head sends its part back to all GPUs.
+func (c *Cluster) heads() int {
+	if n := c.graphs.nvls.Channels; n > 0 {
+		return min(n, c.local())
+	}
+	return c.local()
 }
 
 // nvlsBlocks is how many thread blocks NVLS uses (nccl, src/transport/nvls.cc, ncclNvlsInit).

@@ -142,8 +142,8 @@ func (c *compared) merge(o *compared) {
 	}
 }
 
-// named are the collectives of NCCL's tables.
-func named() []fabric.Collective {
+// tabled are the collectives of NCCL's tables.
+func tabled() []fabric.Collective {
 	return []fabric.Collective{fabric.Broadcast, fabric.Reduce, fabric.AllGather, fabric.ReduceScatter, fabric.AllReduce}
 }
 
@@ -251,7 +251,7 @@ func compareTuning(got *compared, c *Cluster, want decisions) {
 
 // compareChoices compares the collectives that the decisions have.
 func compareChoices(t testing.TB, got *compared, c *Cluster, version string, want decisions) {
-	for _, f := range named() {
+	for _, f := range tabled() {
 		if fn, _ := functionOf(f); want.Choice[ncclFunction(fn)] != nil {
 			got.choice[f] = &agreement{}
 			compareChoice(t, got, c, f, version, want)
@@ -357,7 +357,7 @@ func TestDecisionsOfNCCL(t *testing.T) {
 		if got.graphs.share() < 1 || got.tuning.share() < 1 {
 			t.Errorf("NCCL %s: graphs %s, tuning table %s: want all", version, got.graphs, got.tuning)
 		}
-		for _, f := range named() {
+		for _, f := range tabled() {
 			if a := got.choice[f]; a.share() < leastChoices {
 				t.Errorf("NCCL %s: %s of the choices for %s agree, want %g", version, a, f, leastChoices)
 			}
@@ -374,7 +374,7 @@ func byNumber(a, b string) int {
 func (c *compared) row(name, version string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%-18s %-7s %9s %9s ", name, version, c.graphs, c.tuning)
-	for _, f := range named() {
+	for _, f := range tabled() {
 		if a := c.choice[f]; a != nil {
 			fmt.Fprintf(&b, " %5.1f%%", 100*a.share())
 		}

@@ -41,7 +41,7 @@ func TestKnownRates(t *testing.T) {
 			if math.Abs(r.BusBW-test.want)/test.want > 0.06 {
 				t.Errorf("%s %d GPUs %s: %.1f GB/s, published %.1f", test.hw.GPU, test.hw.GPUsPerNode, test.what, r.BusBW, test.want)
 			}
-			if r.Bound.BusBW < test.want/1.02 || r.Bound.BusBW > 1.25*test.want {
+			if r.Bound.BusBW < test.want || r.Bound.BusBW > 1.6*test.want { // of reductions in the switch, which reach 0.64 of the links
 				t.Errorf("%s %d GPUs %s: bound %.1f GB/s, published %.1f", test.hw.GPU, test.hw.GPUsPerNode, test.what, r.Bound.BusBW, test.want)
 			}
 		})

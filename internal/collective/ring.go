@@ -21,20 +21,24 @@ func (f function) factor(n int) float64 {
 func (c *Cluster) ringTiming(o *option, f function) {
 	factor := f.factor(c.Ranks())
 	o.bound = ceiling{}.tighter(c.ringLinks(c.gpu.limit)/factor, c.linkNames)
-	bus := c.ringLinks(c.gpu.ring)
+	moved := f.movedByRing(c.Ranks())
+	bus := c.throttled(c.ringLinks(c.gpu.ring), moved, whole)
 	if c.gpu.wiring == overSwitch && (f == fnAllGather || f == fnReduceScatter) {
 		bus /= 1 + c.est.localCopy/float64(c.Ranks()-1)
 	}
 	if c.nodes() > 1 {
 		hop := c.net.hop()
 		o.bound = o.bound.tighter(c.net.limit()*hop.bound/factor, c.hopNames)
-		bus = min(bus, c.net.wire()*hop.reached)
-		o.wire = factor / float64(max(1, hop.nics))
+		bus = min(bus, c.net.wire()*hop.reached*c.exits(Ring))
+		o.wire = factor / (float64(max(1, hop.nics)) * c.exits(Ring))
 	}
 	o.alpha = o.measured.latency
-	o.bulk = min(bus, c.protocolBus(o, f)) / factor
-	if o.protocol == Simple && c.nodes() == 1 && c.gpu.wiring == overSwitch {
-		o.rise = c.fifos(float64(c.graphs.channels()), factor, o.bulk)
+	o.bulk = min(bus, c.protocolBus(o, f), c.flaggedRing(o.protocol, moved)) / factor
+	if o.protocol != LL && c.nodes() == 1 && c.gpu.wiring == overSwitch {
+		o.rise = c.fifos(float64(c.channels()), factor, o.bulk)
+	}
+	if c.net.copies > 0 {
+		o.rise = c.socketsFill(o, f)
 	}
 	if o.protocol != Simple {
 		o.spread = c.est.spread
@@ -47,11 +51,8 @@ func (c *Cluster) ringTiming(o *option, f function) {
 // fifos is the time that FIFOs of channels take from GPUs that send and receive at the same time over NVLink. In
 // one direction only, as in a broadcast, none was measured.
 func (c *Cluster) fifos(channels, factor, bulk float64) func(float64) float64 {
-	return pipeline(c.est.ringPasses, channels*ringBuffer/factor, bulk)
+	return pipeline(c.est.ringPasses, channels*c.blocks.bufferOf()/factor, bulk)
 }
-
-// ringBuffer is the FIFO of a channel, bytes (nccl, src/init.cc, DEFAULT_BUFFSIZE).
-const ringBuffer = 4 << 20
 
 // protocolBus is what LL and LL128 leave of the links: their flags use bandwidth, and a channel's threads
 // are limited. Simple leaves all.
@@ -62,14 +63,25 @@ func (c *Cluster) protocolBus(o *option, f function) float64 {
 	return min(o.measured.bandwidth*f.factor(c.Ranks()), c.channelsBus(o.protocol))
 }
 
+// flaggedRing is what the threads of LL and LL128 reach; Simple has no such limit.
+func (c *Cluster) flaggedRing(p Protocol, moved float64) float64 {
+	if p == Simple {
+		return math.Inf(1)
+	}
+	return c.flagged(p, moved, c.blocks.threadsOf(p))
+}
+
 // channelsBus is the bus bandwidth of LL's threads with few channels: NCCL's figure is for machines with all their
 // GPUs and NICs, whatever the number of channels.
 func (c *Cluster) channelsBus(p Protocol) float64 {
 	const usual = 16
-	if p != LL {
+	switch {
+	case p != LL:
 		return math.Inf(1)
+	case c.net.copies > 0:
+		return c.net.socketsLL(c.blocks.threadsOf(LL))
 	}
-	return c.shapeOf(c.tables).llMost() * float64(c.graphs.channels()) / usual
+	return c.shapeOf(c.tables).llMost() * float64(c.channels()) / usual
 }
 
 // ringLinks is what rings that leave the node through different GPUs reach over links of a rate: a GPU that sends
@@ -90,7 +102,7 @@ func (c *Cluster) chainTiming(o *option, bus float64) {
 	if o.protocol != Simple {
 		return
 	}
-	channels, hops := float64(c.graphs.channels()), inside+between-1 // the last one forwards nothing
+	channels, hops := float64(c.channels()), inside+between-1 // the last one forwards nothing
 	o.rise = func(size float64) float64 {
 		return hops * min(chainSlice, size/channels) * channels / (1000 * bus)
 	}

@@ -7,30 +7,61 @@ const treeSlice = 512 << 10
 // treeTiming: a chain within the node and two binary trees between nodes, each with half of the data, up
 // and down.
 func (c *Cluster) treeTiming(o *option) {
-	// Each GPU of the chain sends all of the data up and all of it down, except the ends, which are different GPUs
-	// in every channel.
-	both := max(1, 2*float64(c.local()-1)/float64(c.local()))
+	both := c.treeLinks()
 	o.bound = ceiling{}.tighter(c.gpu.limit/both, c.linkNames)
-	bulk := c.gpu.ring / both
+	bulk := c.throttled(c.gpu.ring/both, 1, treeDown)
 	if c.nodes() > 1 {
 		o.bound = o.bound.tighter(c.net.limit()/c.treeWire(), c.nicNames)
-		bulk = min(bulk, c.net.wire()*c.est.tree/c.treeWire())
-		o.wire = c.treeWire() / float64(max(1, c.net.nics))
+		bulk = min(bulk, c.net.wire()*c.exits(Tree)*c.est.tree/c.treeWire())
+		o.wire = c.treeWire() / (float64(max(1, c.net.nics)) * c.exits(Tree))
 	}
 	o.alpha = o.measured.latency
 	switch {
-	case o.protocol == LL128 && c.nodes() == 1: // limited by its threads, not by the wires
+	case o.protocol == LL128 && c.nodes() == 1 && c.local() > 2: // limited by threads that receive and send on
 		bulk = min(bulk, o.measured.bandwidth)
-	case o.protocol != Simple: // NCCL assumes twice the data on every wire
+	case c.nodes() > 1 && o.protocol != Simple: // NCCL assumes twice the data on every wire
 		bulk = min(bulk, min(o.measured.bandwidth*2, c.channelsBus(o.protocol))/max(both, c.treeWire()))
+	}
+	if o.protocol != Simple {
+		bulk = min(bulk, c.flaggedTree(o.protocol))
 	}
 	o.bulk = bulk
 	switch o.protocol {
 	case LL:
 		o.spread, o.held = c.est.spread, nil
 	case Simple:
-		o.rise = pipeline(1, float64(c.graphs.channels()*treeSlice)*max(1, c.net.step), bulk)
+		o.rise = pipeline(1, float64(c.channels()*treeSlice)*max(1, c.net.step), bulk)
 	}
+}
+
+// treeLinks is the bytes that the busiest GPU sends to neighbours per byte of size. Each GPU of a chain sends all of the
+// data up and all of it down, except the ends: within one node they are the same GPUs in every channel that NCCL's search
+// finds, and with NICs each channel begins at another GPU.
+func (c *Cluster) treeLinks() float64 {
+	even := max(1, 2*float64(c.local()-1)/float64(c.local()))
+	chains := c.graphs.tree.Order
+	if len(chains) == 0 || c.nodes() > 1 {
+		return even
+	}
+	sent, most := map[int]int{}, 0
+	for _, chain := range chains {
+		last := len(chain.GPUs) - 1
+		for i, g := range chain.GPUs {
+			sent[g] += min(1, i) + min(1, last-i)
+			most = max(most, sent[g])
+		}
+	}
+	return max(1, float64(most)/float64(len(chains)))
+}
+
+// flaggedTree is what the threads that send down a tree reach with LL and LL128. The last of a chain sends nothing on, and
+// of two GPUs the first has all threads for both directions.
+func (c *Cluster) flaggedTree(p Protocol) float64 {
+	rate := c.flagged(p, 1, treeDownLL(c.blocks.threadsOf(p)))
+	if c.local() == 2 && p == LL {
+		rate *= forwards
+	}
+	return rate
 }
 
 // treeWire is the bytes that a node sends to the network per byte of size. Between two nodes one half of the

@@ -1,6 +1,7 @@
 package collective
 
 import (
+	"cmp"
 	"fmt"
 
 	"railwright.dev/railwright/internal/catalog"
@@ -125,7 +126,7 @@ func (c *Cluster) resolveTwins(nic catalog.NICModel, f catalog.FabricModel) erro
 		}
 	}
 	// kept is what a collective keeps of the payload that perftest reaches with both functions of a port.
-	kept := nic.Payload.Value * (f.MTU.Value + f.Header.Value) / f.MTU.Value
+	kept := cmp.Or(nic.Payload.Value, f.Payload.Value, defaultPayload) * (f.MTU.Value + f.Header.Value) / f.MTU.Value
 	all, ok := topology.RDMAWrite(load)
 	if !ok {
 		return fmt.Errorf("hardware: %s: the rate of its port or PCIe link is not in the catalog", nic.Title)

@@ -145,7 +145,7 @@ func TestSparksHaveOneMemory(t *testing.T) {
 	if usual.BusBW != off.BusBW {
 		t.Errorf("%.2f GB/s, without GPUDirect RDMA %.2f", usual.BusBW, off.BusBW)
 	}
-	system, err := nominalSystem(loaded(t), pair.hw, 121)
+	system, err := nominalSystem(loaded(t), pair.hw, 121, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,8 +3,6 @@ package diagnose
 import (
 	"fmt"
 	"slices"
-	"strconv"
-	"strings"
 
 	"railwright.dev/railwright/internal/fabric"
 )
@@ -127,24 +125,6 @@ func (l Lanes) payload() float64 {
 	return l.Speed * float64(l.Width) / 8 * code * packets
 }
 
-// Rates of one channel within a node of H100 or H200, GB/s: two H200 reach 21.0, 41.7 and 82.1 with 1, 2 and 4 channels of
-// Simple, and 5.32 and 21.0 with 1 and 4 of LL (test/accuracy/testdata/planted). Of other GPUs none was measured.
-const channelSimple, channelLL = 20.8, 5.28
-
-// channelShare is what a limit on channels leaves of a prediction within a node, beside what the model makes of it.
-func (s state) channelShare(r fabric.PredictionRow) float64 {
-	n, err := strconv.Atoi(strings.TrimSpace(s.env["NCCL_MAX_NCHANNELS"]))
-	hopper := strings.HasPrefix(s.hw.GPU, "h100") || strings.HasPrefix(s.hw.GPU, "h200")
-	if err != nil || n < 1 || s.hw.Nodes != 1 || !hopper {
-		return 1
-	}
-	most := map[string]float64{"Simple": channelSimple, "LL": channelLL}[r.Protocol] * float64(n)
-	if most <= 0 || most >= r.BusBW {
-		return 1
-	}
-	return most / r.BusBW
-}
-
 // unmodelled says what the model lacks to tell what a fault costs; empty: nothing.
 func (w *worlds) unmodelled(i int) string {
 	f := w.faults[i]
@@ -201,7 +181,8 @@ func (w *worlds) dropIdleSettings() {
 // it costs nothing here.
 func plainSetting(name string) bool {
 	switch name {
-	case "NCCL_ALGO", "NCCL_PROTO", "NCCL_NVLS_ENABLE", "NCCL_MAX_NCHANNELS", "NCCL_MAX_CTAS", "NCCL_P2P_DISABLE", "NCCL_NET":
+	case "NCCL_ALGO", "NCCL_PROTO", "NCCL_NVLS_ENABLE", "NCCL_MAX_NCHANNELS", "NCCL_MAX_CTAS", "NCCL_P2P_DISABLE", "NCCL_NET",
+		"NCCL_NTHREADS", "NCCL_LL128_NTHREADS", "NCCL_BUFFSIZE":
 		return true
 	}
 	return false

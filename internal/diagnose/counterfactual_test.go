@@ -196,17 +196,17 @@ func TestContradictedSuspect(t *testing.T) {
 // Settings and costs that the model does not have are said, and never guessed.
 func TestUnmodelled(t *testing.T) {
 	predict := askedOnce(t)
-	s := shortfall(t, predict, []Fault{{ID: fabric.CausePortRateLow, Gbps: 100}}, Fault{ID: fabric.CauseNCCLSettings, Seen: true, Settings: []string{"NCCL_BUFFSIZE"}})
-	s.Job.Env["NCCL_BUFFSIZE"] = "65536"
+	s := shortfall(t, predict, []Fault{{ID: fabric.CausePortRateLow, Gbps: 100}}, Fault{ID: fabric.CauseNCCLSettings, Seen: true, Settings: []string{"NCCL_NCHANNELS_PER_NET_PEER"}})
+	s.Job.Env["NCCL_NCHANNELS_PER_NET_PEER"] = "1"
 	out := counterfactuals(t, s)
-	if g := out.Gains[0]; g.To != 0 || g.High != 0 || g.Why != "the model has no NCCL_BUFFSIZE=65536" {
+	if g := out.Gains[0]; g.To != 0 || g.High != 0 || g.Why != "the model has no NCCL_NCHANNELS_PER_NET_PEER=1" {
 		t.Errorf("the gain is %+v", g)
 	}
-	if out.Repair.Undecidable != "the model has no NCCL_BUFFSIZE=65536" {
+	if out.Repair.Undecidable != "the model has no NCCL_NCHANNELS_PER_NET_PEER=1" {
 		t.Errorf("the repair is %+v", out.Repair)
 	}
 	s.Faults = []Fault{{ID: fabric.CauseHCASubset}, {ID: fabric.CauseLibraryBuild}}
-	delete(s.Job.Env, "NCCL_BUFFSIZE")
+	delete(s.Job.Env, "NCCL_NCHANNELS_PER_NET_PEER")
 	out = counterfactuals(t, s)
 	for i, want := range []string{"number of NICs that hca-subset leaves", "cost of library-build"} {
 		if g := out.Gains[i]; g.To < 380 || !strings.HasPrefix(g.Why, "the model has no "+want) {

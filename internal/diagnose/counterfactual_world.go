@@ -131,11 +131,7 @@ func (w *worlds) predict(s state) world {
 		if strings.Contains(r.Bound.Element, "PCIe") { // of the GPUs: that of NICs is in their rate
 			share = s.lanes
 		}
-		path := pathOf(r)
-		if c := s.channelShare(r); c < share {
-			share, path = c, r.Protocol+" over channels"
-		}
-		out.rates = append(out.rates, rate{busbw: r.BusBW * share, low: r.Band[0] * share, high: min(r.Band[1], r.Bound.BusBW) * share, bound: r.Bound.BusBW * share, path: path})
+		out.rates = append(out.rates, rate{busbw: r.BusBW * share, low: r.Band[0] * share, high: min(r.Band[1], r.Bound.BusBW) * share, bound: r.Bound.BusBW * share, path: pathOf(r)})
 	}
 	if s.links < 1 {
 		w.fewerLinks(&out, hw, job, s.links)

@@ -73,7 +73,7 @@ func TestPlateauJudgesAllLargeRows(t *testing.T) {
 		{"80 % of eight nodes", 8, largeFrom(0.8), fabric.VerdictDegraded, ""},
 		{"75 % of four nodes", 4, largeFrom(0.75), fabric.VerdictDegraded, ""},
 		{"above the band, under the bound", 4, largeFrom(1.07), fabric.VerdictHealthy, "is above the expected"},
-		{"above the bound", 1, largeFrom(1.1), fabric.VerdictUnknown, "more than the bound allows"},
+		{"above the bound", 1, largeFrom(1.5), fabric.VerdictUnknown, "more than the bound allows"},
 		{"one slow row among the large", 2, only(0.5, 1<<30), fabric.VerdictHealthy, "is within"},
 		{"the three largest slow", 2, only(0.5, 2<<30, 4<<30, 8<<30), fabric.VerdictDegraded, ""},
 		{"the largest slow", 2, only(0.5, 8<<30), fabric.VerdictUnknown, "the largest size measured is below its band: 8 GiB"},
@@ -84,7 +84,7 @@ func TestPlateauJudgesAllLargeRows(t *testing.T) {
 			}
 			return 1
 		}, fabric.VerdictUnknown, "smaller sizes lie below their bands"},
-		{"a smaller size faster than the wire", 2, only(1.7, 128<<20), fabric.VerdictUnknown, "at 128 MiB is more than the bound"},
+		{"a smaller size faster than the wire", 2, only(2.2, 128<<20), fabric.VerdictUnknown, "at 128 MiB is more than the bound"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			hw := fabric.Hardware{Machine: "hgx-h100", Nodes: tt.nodes}

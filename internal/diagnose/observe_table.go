@@ -212,6 +212,9 @@ func processes(t *fabric.Table) int {
 		host string
 		pid  int
 	}
+	if n, err := strconv.Atoi(t.Config["ngpus"]); err == nil && n > 0 && t.Nodes > 0 && t.Ranks > 0 {
+		return max(1, t.Ranks/t.Nodes/n) // each thread of a process launches for its own GPUs
+	}
 	seen, hosts := map[process]bool{}, map[string]bool{}
 	for _, d := range t.Devices {
 		if d.PID > 0 {

@@ -50,6 +50,7 @@ type predictInput struct {
 	Sizes      string   `json:"sizes,omitempty" jsonschema:"bytes: FROM:TO, FROM:TO:FACTOR or a list with commas, with K, M, G for powers of 1024; default 8:16G"`
 	Env        []string `json:"env,omitempty" jsonschema:"environment of NCCL, each NAME=VALUE, such as NCCL_ALGO=Ring"`
 	Procs      int      `json:"procs,omitempty" jsonschema:"processes per machine; default one per GPU"`
+	PerThread  int      `json:"per_thread,omitempty" jsonschema:"GPUs for which one thread of a process launches kernels, -g of nccl-tests; default as procs says"`
 	DType      string   `json:"dtype,omitempty" jsonschema:"type of the elements; default float"`
 	Tuning     string   `json:"tuning,omitempty" jsonschema:"path of an NCCL debug log whose tuning table is used"`
 	NCCL       []string `json:"nccl,omitempty" jsonschema:"version of NCCL, such as 2.30.7; two versions or more are compared: where choices move, what each size gains or loses"`

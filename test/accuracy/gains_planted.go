@@ -142,7 +142,7 @@ func (r plantedRun) against(o plantedRun, fixed []string) (all []pair) {
 			p.What += " to " + o.Name
 		}
 		if r.table.Nodes > 1 { // hosts on one machine, whose network has no line rate
-			p.Hardware = fabric.Hardware{GPU: "h200-sxm", Nodes: r.table.Nodes, GPUsPerNode: 1, Net: "tcp", CPU: "intel", VM: true}
+			p.Hardware = twoHosts()
 		}
 		for _, name := range slices.Sorted(maps.Keys(r.env)) {
 			p.add(diagnose.Fault{ID: fabric.CauseNCCLSettings, Seen: true, Settings: []string{name}}, slices.Contains(fixed, name))

@@ -19,6 +19,7 @@ type folders struct {
 	tables  string // the tables of the bars, some of which constants of the model were read from
 	held    string // tables that no constant was read from
 	runs    string // runs on two H200
+	set     string // runs with settings of NCCL
 	gains   string // recorded pairs of before and after
 	sizing  sizingFolders
 	threads string // public threads with confirmed answers
@@ -32,6 +33,7 @@ func main() {
 	flag.StringVar(&from.tables, "tables", "../shared/data/collectives", "folder with table files")
 	flag.StringVar(&from.held, "held-out", "test/accuracy/testdata/held-out", "folder with table files that no constant was read from")
 	flag.StringVar(&from.runs, "runs", "test/accuracy/testdata/h200x2", "folder with runs on two H200")
+	flag.StringVar(&from.set, "settings", "test/accuracy/testdata/settings.json", "file with what runs with settings of NCCL reached")
 	flag.StringVar(&from.gains, "gains", "test/accuracy/testdata/gains.json", "file with measurements before and after one change")
 	flag.StringVar(&from.sizing.sizing, "sizing", "../shared/data/sizing", "folder with models, start logs and measured serving")
 	flag.StringVar(&from.sizing.configs, "configs", configs, "folder with configs of quantised copies")
@@ -58,7 +60,9 @@ func main() {
 // figures are everything that is printed.
 type figures struct {
 	tables, held []outcome
+	left         []outcome // tables without the figures of their fabrics
 	runs         []run
+	settings     []settled
 
 	diagnosis, gains, sizing, messages string // as printed
 }
@@ -76,7 +80,13 @@ func report(w io.Writer, from folders, rows, page string) (missed int, err error
 	if f.held, err = judgeFolder(cat, from.held); err != nil {
 		return 0, err
 	}
+	if f.left, err = leftOut(cat, f.tables); err != nil {
+		return 0, err
+	}
 	if f.runs, err = judgeRuns(cat, from.runs); err != nil {
+		return 0, err
+	}
+	if f.settings, err = judgeSettings(cat, from.set, filepath.Join(from.planted, "tables")); err != nil {
 		return 0, err
 	}
 	if rows != "" {
@@ -88,8 +98,13 @@ func report(w io.Writer, from folders, rows, page string) (missed int, err error
 	}
 	printTables(w, f.tables)
 	missed = printBars(w, f.tables)
+	printLeftOut(w, f.tables, f.left)
+	if !bandsHold(w, f.left) {
+		missed++
+	}
 	printHeld(w, f.held)
 	printRuns(w, f.runs)
+	missed += printSettings(w, f.settings)
 	from.sizing.curve = filepath.Join(from.tables, "P02_vmware_h100_2n_ar.json")
 	var diagnosis, gains, models, known bytes.Buffer
 	if !diagnosisReport(&diagnosis, cat, from.threads, from.planted) {

@@ -75,11 +75,15 @@ func barsOf(all []outcome) bars {
 		{"time error from 1 MiB, 90th percentile", 100 * quantile(big, 0.9), 20, false, "%"},
 		{"time error of the largest three sizes, median", 100 * quantile(top, 0.5), 1.5, false, "%"},
 		{"time error of all sizes, median", 100 * quantile(every, 0.5), 8, false, "%"},
-		{"most measured above the bound", 100 * (quantile(above, 1) - 1), 2, false, "%"},
-		{"bound over measured at the largest sizes, median", quantile(tight, 0.5), 1.25, false, ""},
+		{"most measured above the bound", 100 * (quantile(above, 1) - 1), 0, false, "%"},
+		{"bound over measured at the largest sizes, median", quantile(tight, 0.5), looseBound, false, ""},
 		{"rows inside their band", 100 * float64(in) / float64(max(1, of)), 90, true, "%"},
 	}}
 }
+
+// looseBound is how far above healthy plateaus bounds may be, at the median. A bound is what lines carry, whatever was
+// measured: rings reach 0.86 of NVLink's payload, 0.71 of XGMI's line, reductions in the switch 0.73 of NVLink's payload.
+const looseBound = 1.35
 
 func (b bar) words() (limit, verdict string) {
 	limit, verdict = "at most", "met"
