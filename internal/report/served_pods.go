@@ -14,8 +14,8 @@ import (
 func PlannedServing(w io.Writer, o TextOptions, s *fabric.Serving) error {
 	p := newPrinter(o)
 	pods := s.Pods
-	p.line(p.paint(bold, "SERVED") + fmt.Sprintf("  %s by %s %s: %s of %s, tp %d, pp %d", s.Model, s.Engine, s.Version,
-		fabric.Count(pods.Groups, "group"), fabric.Count(pods.Size, "pod"), s.Layout.TP, s.Layout.PP))
+	p.line(p.paint(bold, "SERVED") + "  " + fabric.Printable(fmt.Sprintf("%s by %s %s: %s of %s, tp %d, pp %d", s.Model, s.Engine, s.Version,
+		fabric.Count(pods.Groups, "group"), fabric.Count(pods.Size, "pod"), s.Layout.TP, s.Layout.PP)))
 	for _, r := range servedRows(s) {
 		p.fields(strings.ToLower(r.Label), r.Lines)
 	}
