@@ -2,7 +2,6 @@ package catalog
 
 import (
 	"math"
-
 )
 
 func (p *problems) machine(id string, m MachineModel, c *Catalog) {
