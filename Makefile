@@ -146,6 +146,7 @@ pciutils       | command -v lspci             | the lspci that facts of PCI func
 procps         | command -v sysctl            | reads the rendered sysctl files
 busybox-static | [ -x /bin/busybox ]         | the shell of played ESX hosts
 frr            | [ -x /usr/lib/frr/bgpd ]     | runs the L3 part of planned leaves and spines
+shellcheck     | command -v shellcheck        | reads the scripts that are rendered
 openmpi-bin    | command -v mpirun            | starts ranks over SSH with no more capabilities than test pods have
 strace         | command -v strace            | kills apply and rollback at every system call that changes something
 endef

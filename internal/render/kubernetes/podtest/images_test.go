@@ -80,7 +80,7 @@ func TestScriptsAreSound(t *testing.T) {
 		if err := os.WriteFile(file, text, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if out, err := exec.Command(check, file).CombinedOutput(); err != nil {
+		if out, err := exec.Command(check, "--severity=warning", file).CombinedOutput(); err != nil { // remarks differ from release to release
 			t.Errorf("%s: %v\n%s", name, err, out)
 		}
 	}

@@ -251,7 +251,8 @@ collective() {
     printf ' %s' "$@"
     printf '\n'
     # Not into this process' own output: an ssh that outlives its mpirun would hold that, and whoever reads it would wait.
-    timeout -k 10 "${WITHIN:-900}" "${MPIRUN:-/opt/openmpi/bin/mpirun}" "$@" >"$state/mpirun" 2>&1 </dev/null &
+    : >"$state/mpirun" # before it is read: the background may begin later
+    timeout -k 10 "${WITHIN:-900}" "${MPIRUN:-/opt/openmpi/bin/mpirun}" "$@" >>"$state/mpirun" 2>&1 </dev/null &
     tail -n +1 -f --pid="$!" "$state/mpirun"
     wait "$!"
 }
