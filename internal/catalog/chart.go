@@ -102,6 +102,11 @@ func (p *problems) chart(m ChartModel) {
 	if oci := strings.HasPrefix(m.Chart, ociScheme); oci == (m.Repository != "") || err != nil || !oci && repository.Scheme != "https" {
 		p.add("repository", "%q: a chart has the https URL of a repository, or is itself %s...", m.Repository, ociScheme)
 	}
+	p.chartParts(m)
+}
+
+// chartParts checks its keys and images, and what an upgrade does.
+func (p *problems) chartParts(m ChartModel) {
 	for _, k := range m.Keys {
 		if !valueKey.MatchString(k.Key) || k.Source == "" {
 			p.add("keys", "%q needs names with points between them, and a source", k.Key)

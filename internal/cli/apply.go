@@ -270,11 +270,8 @@ func changesText(r apply.Applied, dryRun bool) string {
 		line("other", o)
 	}
 	for _, p := range r.Preconditions {
-		switch p.Status {
-		case fabric.Fail:
-			line("not met", p.String())
-		case fabric.Unknown:
-			line("unknown", p.String())
+		if word := map[fabric.Status]string{fabric.Fail: "not met", fabric.Unknown: "unknown"}[p.Status]; word != "" {
+			line(word, p.String())
 		}
 	}
 	for i, f := range r.Scripts {

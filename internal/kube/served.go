@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/api/validation/path"
+	"k8s.io/apimachinery/pkg/api/validate/content"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/version"
 )
@@ -118,7 +118,7 @@ func (c *Client) pathOf(ctx context.Context, o Object) (string, error) {
 		return "", err
 	}
 	for _, segment := range []string{o.Namespace, o.Name} { // client-go escapes the rest of the path
-		if wrong := path.IsValidPathSegmentName(segment); len(wrong) > 0 && segment != "" {
+		if wrong := content.IsPathSegmentName(segment); len(wrong) > 0 && segment != "" {
 			return "", &Error{Object: o.String(), Status: http.StatusUnprocessableEntity, Text: fmt.Sprintf("name %q %s", segment, strings.Join(wrong, ", "))}
 		}
 	}

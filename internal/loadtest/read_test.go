@@ -158,7 +158,7 @@ func TestPythonNumbers(t *testing.T) {
 			t.Errorf("%s: duration %v, unread %v", word, got.DurationS, got.Unread)
 		}
 	}
-	if _, unread := Read("x.jsonl", []byte(`{"request_rate": Infinit`)); len(unread) != 1 {
+	if _, unread := Read("x.jsonl", []byte(`{"request_rate": Inf`)); len(unread) != 1 {
 		t.Errorf("%v", unread)
 	}
 }

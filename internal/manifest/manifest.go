@@ -33,7 +33,7 @@ type Note struct {
 // Problem is something that is written and does not count, or that is refused.
 type Problem struct {
 	Line     int
-	Where    string // object and path: Pod a: spec.containers[0].enviroment
+	Where    string // object and path: Pod a: spec.containers[0].enw
 	What     string
 	Expected string
 	Refused  bool // the API server refuses the object; else the value is dropped or replaced

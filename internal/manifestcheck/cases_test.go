@@ -73,7 +73,7 @@ func edits() []edit {
 	gloo := "          - name: GLOO_SOCKET_IFNAME\n            value: bond0\n"
 	return []edit{
 		{"manifest-read", s, "replicas: 1", "replicas: {{ .Values.replicas }}\n  {{- toYaml .Values.more | nindent 2 }}", 1, unknown, nil},
-		{"manifest-fields", s, "          env:", "          enviroment:", 1, fail, []string{"leader-worker-equal", "gloo-host-network"}},
+		{"manifest-fields", s, "          env:", "          enw:", 1, fail, []string{"leader-worker-equal", "gloo-host-network"}},
 		{"manifest-fields", s, "containerPort: 8000", "containerPort: \"8000\"", 1, fail, nil},
 		{"manifest-fields", s, "value: bond0", "value: 1", 1, fail, []string{"leader-worker-equal"}},
 		{"manifest-fields", s, "        hostNetwork: true", "        hostNetwork: true\n        hostNetwork: true", 1, fail, nil},

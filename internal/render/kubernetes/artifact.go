@@ -21,6 +21,7 @@ const (
 	ModeProgram = 0o755
 )
 
+// NewArtifact is a file for a target, with its permission bits.
 func NewArtifact(target, path string, mode uint32, content []byte) fabric.Artifact {
 	sum := sha256.Sum256(content)
 	return fabric.Artifact{Target: target, Path: path, Mode: mode, SHA256: hex.EncodeToString(sum[:]),

@@ -81,7 +81,7 @@ func NICPolicy(p fabric.NICPolicy, nics []fabric.SharedNIC) fabric.Artifact {
 	}
 	if i := p.Plugin; i != nil {
 		policy.Spec.Plugin = &policyPlugin{policyImage: imageOf(*i), Config: pluginConfig(nics)}
-		said = append(said, pluginComment)
+		said = append(said, pluginComment())
 	}
 	return kubernetes.File("/"+fabric.NICPolicyFile, kubernetes.Object{Comment: strings.Join(said, "\n"), Body: policy})
 }
@@ -91,8 +91,10 @@ func imageOf(i fabric.ImageTag) policyImage {
 }
 
 // pluginComment says what the configuration of the plugin means.
-var pluginComment = fmt.Sprintf("A resource for the NIC of each rail; a pod asks for one of each. rdmaHcaMax is how many pods may have a NIC at a time, never how many NICs there are, and divides nothing: each of the %d reaches the whole port. "+
-	"A selector with several entries takes any of them, and a device has to pass every selector.", fabric.SharesPerNIC)
+func pluginComment() string {
+	return fmt.Sprintf("A resource for the NIC of each rail; a pod asks for one of each. rdmaHcaMax is how many pods may have a NIC at a time, never how many NICs there are, and divides nothing: each of the %d reaches the whole port. "+
+		"A selector with several entries takes any of them, and a device has to pass every selector.", fabric.SharesPerNIC)
+}
 
 // sharedResource is an entry of the file that the plugin reads, whose top is a list with the name configList
 // (Mellanox/k8s-rdma-shared-dev-plugin, README.md, RDMA Shared Device Plugin Configurations). Its prefix stays the default, rdma.

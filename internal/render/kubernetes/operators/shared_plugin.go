@@ -38,7 +38,7 @@ func NICPlugin(p fabric.NICPlugin, nics []fabric.SharedNIC) fabric.Artifact {
 		},
 	}}
 	return kubernetes.File("/"+fabric.NICPluginFile,
-		kubernetes.Object{Comment: "What gives the NICs to pods. Not by an operator: " + p.Why + "\n" + pluginComment,
+		kubernetes.Object{Comment: "What gives the NICs to pods. Not by an operator: " + p.Why + "\n" + pluginComment(),
 			Body: core.ConfigMap{TypeMeta: meta.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"}, ObjectMeta: named, Data: map[string]string{pluginConfigFile: config}}},
 		kubernetes.Object{Comment: strings.Join([]string{
 			"In the network namespace of the machine, whose interfaces it finds by name; privileged, as it opens the sockets of the kubelet and the RDMA devices.",
