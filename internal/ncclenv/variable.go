@@ -1,7 +1,6 @@
 package ncclenv
 
 import (
-	"cmp"
 	"slices"
 	"strings"
 
@@ -46,26 +45,6 @@ type Variable struct {
 	RCCL  bool   // RCCL reads it
 }
 
-// Readers names who reads a variable, with versions where they are limited: "NCCL since 2.21 and RCCL".
-func (v Variable) Readers() string {
-	nccl := "NCCL"
-	switch {
-	case v.Since != "" && v.Until != "":
-		nccl += " " + v.Since + " to " + v.Until
-	case v.Since != "":
-		nccl += " since " + v.Since
-	case v.Until != "":
-		nccl += " until " + v.Until
-	}
-	switch {
-	case v.NCCL && v.RCCL:
-		return nccl + " and RCCL"
-	case v.RCCL:
-		return "RCCL"
-	}
-	return nccl
-}
-
 // Ours reports whether a name is one of NCCL or RCCL, or meant to be: it begins as theirs do.
 func Ours(name string) bool {
 	return strings.HasPrefix(name, "NCCL_") || strings.HasPrefix(name, "RCCL_")
@@ -80,16 +59,6 @@ func Known(name string) (Variable, bool) {
 // Beside returns who else reads a name that begins as those of NCCL do: PyTorch, a plugin, a build. Empty: nobody is known.
 func Beside(name string) string {
 	return catalogue().besideOf(name)
-}
-
-// All returns the variables in the order of their names.
-func All() []Variable {
-	var out []Variable
-	for _, v := range catalogue().byName {
-		out = append(out, v)
-	}
-	slices.SortFunc(out, func(a, b Variable) int { return cmp.Compare(a.Name, b.Name) })
-	return out
 }
 
 // Nearest returns the names that a misspelled one may stand for, best first, at most three: those of the same letters but a
