@@ -179,7 +179,7 @@ func hostIPRule() Rule {
 					}))
 				case e.From == "fieldRef" && !strings.HasSuffix(e.Value.Value, "IP") && !strings.HasSuffix(e.Value.Value, "IPs"):
 					out = append(out, s.fail(fault{
-						why: fmt.Sprintf("%s is taken from %s, which is no address", name, e.Value.Value), expected: "status.podIP", cost: "ranks cannot connect", fix: "take it from status.podIP", seen: []fabric.Evidence{seen},
+						why: fmt.Sprintf("%s is taken from %s, which is not an address", name, e.Value.Value), expected: "status.podIP", cost: "ranks cannot connect", fix: "take it from status.podIP", seen: []fabric.Evidence{seen},
 					}))
 				default:
 					out = append(out, s.pass("an address of its own", seen)...)

@@ -80,7 +80,7 @@ func TestScriptsAreSound(t *testing.T) {
 		if err := os.WriteFile(file, text, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if out, err := exec.Command(check, "--severity=warning", file).CombinedOutput(); err != nil { // remarks differ from release to release
+		if out, err := exec.Command(check, "--exclude=SC2317,SC2015", file).CombinedOutput(); err != nil { // 0.9 sees no call by trap; A && B || C is meant so
 			t.Errorf("%s: %v\n%s", name, err, out)
 		}
 	}
