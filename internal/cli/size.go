@@ -231,8 +231,8 @@ func (a *app) networks(cat *catalog.Catalog, o sizeOptions, m sizing.Machine, p 
 		out = append(out, serving.Network{Name: "tcp", Curve: curve})
 	}
 	if half.NICsPerNode > 0 {
-		if curve, err := predictedCurve(cat, half, p.PP); err == nil {
-			out = append(out, serving.Network{Name: "half the NICs", Curve: curve})
+		if part, err := predictedCurve(cat, half, p.PP); err == nil {
+			out = append(out, serving.Network{Name: "half the NICs", Curve: serving.FewerNICs(curve, part)})
 		}
 	}
 	return out, nil

@@ -47,6 +47,18 @@ const (
 	protocols
 )
 
+// data is the share of what links and NICs carry that is data, beside flags.
+func (p Protocol) data() float64 {
+	switch p {
+	case LL:
+		return 1.0 / 2
+	case LL128:
+		return 120.0 / 128
+	default:
+		return 1
+	}
+}
+
 func protocolNames() [protocols]string { return [protocols]string{"LL", "LL128", "Simple"} }
 
 func (p Protocol) String() string {

@@ -32,6 +32,13 @@ func (g *graphs) of(a Algorithm) ncclgraph.Graph {
 	}
 }
 
+// usual are the graphs with the pattern of trees of machines with a NIC for each GPU, of which NCCL's figures are. Others spread the
+// traffic of a NIC over two GPUs, for which NCCL counts more of its threads, as if fewer NICs made them faster.
+func (g graphs) usual() *graphs {
+	g.tree.Pattern = ncclgraph.PatternTree
+	return &g
+}
+
 // channels is how many channels of collectives there are: two for each of the ring (nccl, src/graph/connect.cc,
 // ncclTopoPostset).
 func (g *graphs) channels() int { return max(1, 2*g.ring.Channels) }

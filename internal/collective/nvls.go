@@ -60,7 +60,7 @@ func (c *Cluster) posts() float64 {
 // nvlsTreePipeline follows NCCL's choice of chunks: small sizes use small pieces, so that few are in
 // flight at once (nccl, src/enqueue.cc, calcCollChunking, NVLS_TREE).
 func (c *Cluster) nvlsTreePipeline(bulk float64) func(float64) float64 {
-	pieces := float64(c.nvlsBlocks() * c.local())
+	blocks := float64(c.nvlsBlocks() * c.local())
 	most := float64(128 << 10)
 	if c.nodes() >= 4 {
 		most = 64 << 10
@@ -68,11 +68,11 @@ func (c *Cluster) nvlsTreePipeline(bulk float64) func(float64) float64 {
 	return func(size float64) float64 {
 		chunk := most
 		for _, step := range []struct{ times, chunk float64 }{{16, 128 << 10}, {4, 64 << 10}, {1, 32 << 10}} {
-			if chunk > step.chunk && size < step.times*pieces*chunk {
+			if chunk > step.chunk && size < step.times*blocks*chunk {
 				chunk = step.chunk
 			}
 		}
-		return pipeline(c.est.nvlsTreePasses, pieces*chunk, bulk)(size)
+		return pieces(c.est.nvlsTreePasses, blocks*chunk, bulk)(size)
 	}
 }
 

@@ -33,7 +33,7 @@ func (c *Cluster) options(f function, e settings) []option {
 func (c *Cluster) ncclOptions(f function, e settings) []option {
 	s := c.shapeOf(c.decides)
 	row := ncclCells(s, &c.graphs, f)
-	measured := ncclCells(c.shapeOf(c.tables), &c.graphs, f) // the behaviour is that of the newest tables, which NVIDIA measured last
+	measured := ncclCells(c.shapeOf(c.tables), c.graphs.usual(), f) // the behaviour is that of the newest tables, which NVIDIA measured last
 	logged := replaced(&row, f, e.tuning)
 	out := make([]option, 0, int(algorithms)+2*int(protocols))
 	for a := range algorithms {

@@ -1,5 +1,7 @@
 package collective
 
+import "math"
+
 // treeSlice is the bytes in flight in a channel of a tree (nccl, src/include/device.h: a buffer of
 // 4 MiB in 8 steps), where a step over the network takes what NCCL assumes; a longer one needs proportionally more.
 const treeSlice = 512 << 10
@@ -12,15 +14,15 @@ func (c *Cluster) treeTiming(o *option) {
 	bulk := c.throttled(c.gpu.ring/both, 1, treeDown)
 	if c.nodes() > 1 {
 		o.bound = o.bound.tighter(c.net.limit()/c.treeWire(), c.nicNames)
-		bulk = min(bulk, c.net.wire()*c.exits(Tree)*c.est.tree/c.treeWire())
+		bulk = min(bulk, c.net.wire()*c.exits(Tree)*c.est.tree*o.protocol.data()/c.treeWire())
 		o.wire = c.treeWire() / (float64(max(1, c.net.nics)) * c.exits(Tree))
 	}
 	o.alpha = o.measured.latency
 	switch {
 	case o.protocol == LL128 && c.nodes() == 1 && c.local() > 2: // limited by threads that receive and send on
 		bulk = min(bulk, o.measured.bandwidth)
-	case c.nodes() > 1 && o.protocol != Simple: // NCCL assumes twice the data on every wire
-		bulk = min(bulk, min(o.measured.bandwidth*2, c.channelsBus(o.protocol))/max(both, c.treeWire()))
+	case c.nodes() > 1 && o.protocol != Simple: // NCCL's figure is for blocks that send all data twice
+		bulk = min(bulk, min(o.measured.bandwidth*2, c.channelsBus(o.protocol))/c.treeSends())
 	}
 	if o.protocol != Simple {
 		bulk = min(bulk, c.flaggedTree(o.protocol))
@@ -29,6 +31,10 @@ func (c *Cluster) treeTiming(o *option) {
 	switch o.protocol {
 	case LL:
 		o.spread, o.held = c.est.spread, nil
+	case LL128:
+		if c.nodes() > 1 { // NCCL's shares stand for this, in eight sizes of a table
+			o.rise, o.held = c.linesFill, nil
+		}
 	case Simple:
 		o.rise = pipeline(1, float64(c.channels()*treeSlice)*max(1, c.net.step), bulk)
 	}
@@ -52,6 +58,42 @@ func (c *Cluster) treeLinks() float64 {
 		}
 	}
 	return max(1, float64(most)/float64(len(chains)))
+}
+
+// linesFill is how much longer the first piece of LL128 takes through a tree between nodes than the few bytes of NCCL's latency, us: up and
+// down the chain it is passed on by blocks, whose first pass that latency has, and between nodes by NICs.
+func (c *Cluster) linesFill(size float64) float64 {
+	one, channels := passLL128(), float64(c.channels())
+	one.wait *= c.tables.ringLL128[hopper][0] / c.tables.ringLL128[generation(c.gpu.sm)][0]
+	piece := min(c.linesChunk(size), size/channels)
+	more := max(0, math.Ceil(piece/(one.holds*float64(c.blocks.threadsOf(LL128))))-1)
+	inside := more*one.wait + one.thread*piece/one.holds
+	between := piece * channels / (1000 * c.net.wire() * c.exits(Tree))
+	return 2*float64(c.local()-1)*inside + c.networkSteps(Tree, fnAllReduce)*between
+}
+
+// linesChunk is the piece in which a tree of LL128 moves a size, bytes: a FIFO has 8 of them, 15 of 16 bytes are data, and few pieces for
+// the steps of a tree are halved (nccl, src/enqueue.cc, calcCollChunking).
+func (c *Cluster) linesChunk(size float64) float64 {
+	chunk := float64(blockLines * 120 * 8 * 15 / 16)
+	channels, local := float64(c.channels()), float64(c.local())
+	steps := 1 + float64(log2(c.nodes())) + 0.1*local
+	for _, least := range []struct{ pieces, chunk float64 }{{64, 128 << 10}, {16, 32 << 10}} {
+		for chunk > least.chunk && math.Floor(size/(channels*chunk)) < steps*least.pieces/local {
+			chunk /= 2
+		}
+	}
+	return chunk
+}
+
+// treeSends is how often the busiest block of a channel sends the data between nodes: up and down, which is to a neighbour and
+// to the network for the first of a chain. A GPU that is alone in one of two nodes has no neighbour: it sends up in one tree and
+// down in the other.
+func (c *Cluster) treeSends() float64 {
+	if c.local() == 1 && c.nodes() == 2 {
+		return 1
+	}
+	return 2
 }
 
 // flaggedTree is what the threads that send down a tree reach with LL and LL128. The last of a chain sends nothing on, and

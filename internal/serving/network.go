@@ -126,6 +126,18 @@ func Curves(all ...Curve) Curve {
 	}
 }
 
+// FewerNICs is the curve of a network with a part of the NICs of another, never below that one's: what a part of the NICs carries, all of
+// them carry, and only the library's choice of an algorithm, which NCCL_ALGO and NCCL_PROTO settle, may be the better one of the part.
+func FewerNICs(all, part Curve) Curve {
+	return func(bytes float64, ranks int) (float64, bool) {
+		us, known := part(bytes, ranks)
+		if least, ok := all(bytes, ranks); ok {
+			us = max(us, least)
+		}
+		return us, known
+	}
+}
+
 // links times an all-reduce over the ranks of a machine.
 type links struct {
 	machine sizing.Machine

@@ -108,6 +108,20 @@ func TestFigure17(t *testing.T) {
 	}
 }
 
+// TestFewerNICs: a part of the NICs is never faster than all, and slower where its own curve is.
+func TestFewerNICs(t *testing.T) {
+	all := func(float64, int) (float64, bool) { return 80, true }
+	part := func(bytes float64, ranks int) (float64, bool) { return bytes / 1000, ranks == 16 }
+	for bytes, want := range map[float64]float64{1000: 80, 80000: 80, 200000: 200} {
+		if us, known := FewerNICs(all, part)(bytes, 16); us != want || !known {
+			t.Errorf("%g bytes: %g us, %v; want %g", bytes, us, known, want)
+		}
+	}
+	if _, known := FewerNICs(all, part)(1000, 8); known {
+		t.Error("8 ranks: known, though the part's curve does not know them")
+	}
+}
+
 // TestWhatRDMABuys: the same plan on half the NICs and over TCP, as slow as collectives there are.
 func TestWhatRDMABuys(t *testing.T) {
 	s := documentReplica(t, "meta-llama-3-1-405b", 382000)
