@@ -243,6 +243,7 @@ type FabricModel struct {
 	Payload    Figure   `yaml:"payload"`     // largest measured share of the line rate that a ring collective's data takes
 	Step       Figure   `yaml:"step"`        // latency of a network step, as a multiple of NCCL's own figure for the network
 	Floor      Figure   `yaml:"floor"`       // latency of a collective that is there whatever its size, us
+	Eager      Figure   `yaml:"eager"`       // largest message that is sent at once, B: a larger one is announced, and read by its receiver
 	Transport  string   `yaml:"transport"`   // the RDMA transport of a cluster file that this is: infiniband, roce; empty for other fabrics
 	ManyNodes  Figure   `yaml:"many_nodes"`  // share of Payload that rings over more than two nodes keep, where a NIC has no measured one of its own
 	NodeLimit  Figure   `yaml:"node_limit"`  // GB/s that a node reaches whatever its NICs could; absent where there is none

@@ -244,6 +244,7 @@ func (p *problems) fabric(id string, m FabricModel, c *Catalog) {
 	p.optional("payload", m.Payload, unitRatio)
 	p.optional("step", m.Step, unitRatio)
 	p.optional("floor", m.Floor, unitMicrosec)
+	p.optional("eager", m.Eager, unitByte)
 	p.optional("many_nodes", m.ManyNodes, unitRatio)
 	p.optional("node_limit", m.NodeLimit, unitGBs)
 	p.fabricRules(m, c)

@@ -156,7 +156,7 @@ func treeDownLL(n int) int { return n - n*7/(10*warp)*warp }
 // flagged is the bus bandwidth that the threads of LL and LL128 reach within a node, GB/s; infinite where none was
 // measured. Other generations differ as NCCL's own figures for them do.
 func (c *Cluster) flagged(p Protocol, moved float64, threads int) float64 {
-	if c.gpu.wiring != overSwitch || c.nodes() > 1 {
+	if !c.blocksKnown() {
 		return math.Inf(1)
 	}
 	gen := generation(c.gpu.sm)
@@ -166,6 +166,9 @@ func (c *Cluster) flagged(p Protocol, moved float64, threads int) float64 {
 	}
 	return float64(c.channels()) * moved * one.rate(threads) * as
 }
+
+// blocksKnown reports whether the threads of LL and LL128 were measured: within a node, over switches.
+func (c *Cluster) blocksKnown() bool { return c.gpu.wiring == overSwitch && c.nodes() == 1 }
 
 // movedByRing is the bytes that a ring of n ranks sends per byte that its blocks move: every piece is sent one time
 // less than it is handled.

@@ -93,14 +93,14 @@ func resolved(cat *catalog.Catalog, hw fabric.Hardware, assumed []fabric.Assumpt
 	if err := c.resolveGPU(cat); err != nil {
 		return nil, err
 	}
+	if c.gpu.amd {
+		c.rccl = rcclTableOf(c.gpu.gfx)
+	}
 	if err := c.resolveNetwork(cat); err != nil {
 		return nil, err
 	}
 	c.tables, c.est = newNCCLTables(), estimated()
 	c.decides, c.version = c.tables, ncclgraph.Newest()
-	if c.gpu.amd {
-		c.rccl = rcclTableOf(c.gpu.gfx)
-	}
 	c.named()
 	return c, nil
 }

@@ -131,9 +131,7 @@ func (c *Cluster) scaleUp(m catalog.GPUModel) {
 		c.assume("NCCL's link rate times the share that rings reach on A100, H200, B200 and MI300X", "rings reach %.0f GB/s over the links of %s", g.ring, c.hw.GPU)
 	}
 	g.limit = m.ScaleUp.Value // NCCL's count is no bound: gather reaches 376.6 GB/s on H200, which it counts with 370.8
-	if !g.amd {
-		g.limit *= linkPayload
-	}
+	g.limit *= g.payloadOfLinks()
 	if m.RingDirect.Value > 0 && c.local() == 4 && c.hw.Machine == "" {
 		g.ring = m.RingDirect.Value
 		c.mixed = true
@@ -158,6 +156,23 @@ func (c *Cluster) scaleUp(m catalog.GPUModel) {
 // allLinks is how many NVLinks a Hopper or Blackwell GPU has on a board whose switches reduce (nccl, src/transport/nvls.cc:
 // multicast needs a switch); one with fewer is joined in pairs, or its switches are unknown.
 const allLinks = 18
+
+// payloadOfLinks is the share of its links' rate that data can take; 1 where what surrounds it is unknown.
+func (g gpu) payloadOfLinks() float64 {
+	switch {
+	case !g.amd:
+		return linkPayload
+	case strings.HasPrefix(g.gfx, "gfx94"):
+		return meshPayload
+	default:
+		return 1
+	}
+}
+
+// meshPayload is what data can take of XGMI on MI300X and MI325X. CRC and protocol leave about 48 of 64 GB/s of a link (AMD, ROCm
+// blogs, "Understanding RCCL Bandwidth and xGMI Performance on AMD Instinct MI300X", 2025); as machines of which RCCL uses one link only
+// show 48 to 50, a fifth counts as what data cannot have.
+const meshPayload = 0.8
 
 // linkPayload is the payload of NVLink: packets of 256 bytes with a header of 16 and flow control (NVIDIA Pascal
 // architecture white paper, NVLink).

@@ -20,6 +20,7 @@ type network struct {
 	room    float64 // upper limit of that share after headers
 	step    float64 // latency of a step, as a multiple of NCCL's
 	floor   float64 // us added to each collective, whatever its size
+	eager   float64 // bytes of a message above which its receiver reads it after it was announced; 0: none
 	direct  bool    // the NIC reads and writes GPU memory, by GPUDirect RDMA or an equivalent
 	over    float64 // oversubscription, at least 1
 	uneven  float64 // the part of payload lost by flows that share switch ports; 0: none known
@@ -76,7 +77,7 @@ func (c *Cluster) resolveNetwork(cat *catalog.Catalog) error {
 	}
 	c.net = network{
 		kind: id, nics: c.hw.NICsPerNode * max(1, c.trays), line: c.hw.NICGbps / 8,
-		payload: f.Payload.Value, room: 1, step: f.Step.Value, floor: f.Floor.Value,
+		payload: f.Payload.Value, room: 1, step: f.Step.Value, floor: f.Floor.Value, eager: f.Eager.Value,
 		most: f.NodeLimit.Value, band: span{f.Band.Fast, f.Band.Slow},
 		sockets: f.Sockets, direct: f.GPUDirect != nil && *f.GPUDirect, over: max(1, c.hw.Oversubscription),
 	}
@@ -92,7 +93,7 @@ func (c *Cluster) resolveNetwork(cat *catalog.Catalog) error {
 	c.net.ringOnly = f.Only.Algorithm == Ring.String()
 	c.net.simpleOnly = f.Only.Protocol == Simple.String()
 	if nic := cat.NICs[c.hw.NIC]; hasTwins(nic) && f.Transport == string(fabric.RoCE) {
-		return c.resolveTwins(nic, f)
+		return c.resolveTwins(cat, nic, f)
 	}
 	if m := cat.Machines[c.hw.Machine]; m.NICLinks.Value > 0 && float64(c.net.nics) > m.NICLinks.Value {
 		c.net.line *= m.NICLinks.Value / float64(c.net.nics)
@@ -131,37 +132,37 @@ func (c *Cluster) behindPCIe() {
 // payloadOf sets the shares of the line rate that data reaches.
 func (c *Cluster) payloadOf(cat *catalog.Catalog, f catalog.FabricModel) {
 	n := &c.net
-	if f.MTU.Value > 0 && f.Header.Value > 0 {
-		n.room = f.MTU.Value / (f.MTU.Value + f.Header.Value)
-	}
+	n.room = room(f)
 	if nic, ok := cat.NICs[c.hw.NIC]; ok && nic.Payload.Value > 0 {
 		n.payload = nic.Payload.Value
 		c.assume(nic.Payload.Source, "payload is %.3f of the line rate of %s", n.payload, nic.Title)
 	} else if n.payload > 0 {
 		c.assume(f.Payload.Source, "payload is %.3f of the line rate", n.payload)
 	} else {
-		n.payload = defaultPayload
+		var source string
+		n.payload, source = likelyPayload(cat, n.kind, f)
 		c.unmeasured = true
-		c.assume("median of the measured fabrics", "payload is %.3f of the line rate", n.payload)
+		c.assume(source, "payload is %.3f of the line rate", n.payload)
 	}
 	if nic, ok := cat.NICs[c.hw.NIC]; c.nodes() > 2 && f.ManyNodes.Value > 0 && (!ok || nic.Payload.Value == 0) {
 		n.payload *= f.ManyNodes.Value
 		n.uneven = f.ManyNodes.Value
 	}
 	n.payload = min(n.payload, n.room)
-	c.steps(f)
+	c.steps(cat, f)
 }
 
 // steps completes the latencies of the fabric.
-func (c *Cluster) steps(f catalog.FabricModel) {
+func (c *Cluster) steps(cat *catalog.Catalog, f catalog.FabricModel) {
 	n := &c.net
 	if n.step == 0 {
-		n.step = 1
+		n.step, n.floor = 1, 0
+		if !f.Sockets {
+			n.step, n.floor = likelySteps(cat, n.kind, f, c.rccl)
+			f.Step.Source = "those of other fabrics of its kind"
+		}
 	}
 	if c.net.step > 1 || c.net.floor > 0 {
 		c.assume("catalog, fabric "+n.kind+": "+f.Step.Source, "a step over the network takes %.2f times NCCL's figure, plus %.0f us per collective", n.step, n.floor)
 	}
 }
-
-// defaultPayload is the median of the shares that tables of collectives show: 0.886, 0.89, 0.923, 0.925, 0.929, 0.941, 0.943, 0.981.
-const defaultPayload = 0.927

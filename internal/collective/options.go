@@ -188,6 +188,13 @@ func (c *Cluster) networkLatency(o *option, f function) {
 	if c.gpu.sm >= 100 && c.gpu.sm < 120 {
 		o.fabric += c.est.blackwell
 	}
+	if c.net.eager > 0 { // one trip more of each step; small sizes are one message, of a ring one for each rank
+		messages := 1
+		if o.algorithm == Ring {
+			messages = c.Ranks()
+		}
+		o.late, o.from = networkStep*c.net.step*c.networkSteps(o.algorithm, f), int64(c.net.eager)*int64(messages)
+	}
 }
 
 // networkSteps is how many steps over the network follow one another.

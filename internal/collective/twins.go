@@ -115,7 +115,7 @@ func (c *Cluster) functions(nic catalog.NICModel) (all []topology.RDMAFunction) 
 }
 
 // resolveTwins sets the rates of machines with such NICs from their ports and PCIe links.
-func (c *Cluster) resolveTwins(nic catalog.NICModel, f catalog.FabricModel) error {
+func (c *Cluster) resolveTwins(cat *catalog.Catalog, nic catalog.NICModel, f catalog.FabricModel) error {
 	load := topology.RDMALoad{Functions: c.functions(nic), PortGbps: nic.PortRate.Value, PathMTU: int(f.MTU.Value)}
 	if c.hw.NICGbps < nic.Rate() { // a slower cable
 		load.PortGbps = c.hw.NICGbps * float64(nic.Functions)
@@ -126,7 +126,7 @@ func (c *Cluster) resolveTwins(nic catalog.NICModel, f catalog.FabricModel) erro
 		}
 	}
 	// kept is what a collective keeps of the payload that perftest reaches with both functions of a port.
-	kept := cmp.Or(nic.Payload.Value, f.Payload.Value, defaultPayload) * (f.MTU.Value + f.Header.Value) / f.MTU.Value
+	kept := cmp.Or(nic.Payload.Value, f.Payload.Value, otherPayloads(ownFabrics(cat, c.hw.Net))) * (f.MTU.Value + f.Header.Value) / f.MTU.Value
 	all, ok := topology.RDMAWrite(load)
 	if !ok {
 		return fmt.Errorf("hardware: %s: the rate of its port or PCIe link is not in the catalog", nic.Title)
@@ -158,7 +158,7 @@ func (c *Cluster) resolveTwins(nic catalog.NICModel, f catalog.FabricModel) erro
 	t.hop = hop{bound: 1, reached: reached(one, kept) / reached(all, kept), nics: len(one.Each), element: all.Total.Element}
 	c.hopsOf(&t, load, all, kept)
 	c.net.twins = &t
-	c.steps(f)
+	c.steps(cat, f)
 	return nil
 }
 

@@ -13,22 +13,26 @@ import (
 )
 
 // without is the catalog as it would be had nobody measured the fabric of a table: between nodes its network, and the NICs
-// that speak it; within one node the links of its GPU. What remains unknown follows from the other fabrics, as it would
-// for a new one.
+// that speak it; within one node the links of its GPU, and of all GPUs with the same. What remains unknown follows from the rest,
+// as it does for a new one.
 func without(cat *catalog.Catalog, hw fabric.Hardware) *catalog.Catalog {
 	less := *cat
 	if hw.Nodes == 1 {
 		less.GPUs = maps.Clone(cat.GPUs)
-		g := less.GPUs[hw.GPU]
-		g.Ring, g.Multicast, g.RingDirect = catalog.Figure{}, catalog.Figure{}, catalog.Figure{}
-		less.GPUs[hw.GPU] = g
+		own := cat.GPUs[hw.GPU]
+		for id, g := range cat.GPUs {
+			if g.Vendor == own.Vendor && g.ScaleUp.Value == own.ScaleUp.Value && g.ScaleUpLinks.Value == own.ScaleUpLinks.Value {
+				g.Ring, g.Multicast, g.RingDirect = catalog.Figure{}, catalog.Figure{}, catalog.Figure{}
+				less.GPUs[id] = g
+			}
+		}
 		return &less
 	}
 	less.Fabrics, less.NICs = maps.Clone(cat.Fabrics), maps.Clone(cat.NICs)
-	own := map[string]bool{hw.Net: true, cat.Fabrics[hw.Net].Earlier.Fabric: true}
-	for id := range own {
+	for _, id := range []string{hw.Net, cat.Fabrics[hw.Net].Earlier.Fabric} {
 		if f, ok := cat.Fabrics[id]; ok {
-			less.Fabrics[id] = unmeasured(cat, f, own)
+			f.Payload, f.Step, f.Floor, f.Band = catalog.Figure{}, catalog.Figure{}, catalog.Figure{}, catalog.Band{}
+			less.Fabrics[id] = f
 		}
 	}
 	for id, n := range cat.NICs {
@@ -48,29 +52,6 @@ func speaks(cat *catalog.Catalog, nic, net string) bool {
 		}
 	}
 	return false
-}
-
-// unmeasured is a fabric with the medians of the others of its kind: those of RDMA by verbs, or those of clouds' own transports.
-// What follows from its packets stays.
-func unmeasured(cat *catalog.Catalog, f catalog.FabricModel, own map[string]bool) catalog.FabricModel {
-	var payload, step, floor []float64
-	for id, o := range cat.Fabrics {
-		if own[id] || o.Sockets || (o.Transport != "") != (f.Transport != "") {
-			continue
-		}
-		step, floor = append(step, max(1, o.Step.Value)), append(floor, o.Floor.Value)
-		if o.Payload.Value > 0 {
-			payload = append(payload, o.Payload.Value)
-		}
-	}
-	if len(payload) > 0 {
-		f.Payload = catalog.Figure{Value: quantile(payload, 0.5), Unit: "ratio", Source: "the other fabrics of its kind"}
-	}
-	if len(step) > 0 {
-		f.Step.Value, f.Floor.Value = quantile(step, 0.5), quantile(floor, 0.5)
-	}
-	f.Band = catalog.Band{}
-	return f
 }
 
 // leftOut predicts tables again, each without the figures of its own fabric.
