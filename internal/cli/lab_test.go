@@ -95,12 +95,24 @@ func (l *testLab) want(r result, status int) {
 	}
 }
 
-// findings returns the findings of a check, which must have this exit status.
+// findings returns the findings of a check, which must have this exit status. Where it has another, the test names what did not
+// pass: it would be lost among some hundred that did.
 func (l *testLab) findings(status int) fabric.Findings {
 	l.t.Helper()
 	r := l.run("check", "--lab", "-o", "json")
-	l.want(r, status)
-	return decode[fabric.Findings](l.t, r.stdout)
+	if r.status != status && r.stdout == "" {
+		l.t.Fatalf("want status %d\n%s", status, r)
+	}
+	found := decode[fabric.Findings](l.t, r.stdout)
+	if r.status != status {
+		for _, f := range found.Findings {
+			if f.Status != fabric.Pass {
+				l.t.Logf("%+v", f)
+			}
+		}
+		l.t.Fatalf("want status %d, not %d: %s", status, r.status, r.stderr)
+	}
+	return found
 }
 
 // bench returns the measured mesh and the exit status.

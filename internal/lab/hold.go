@@ -145,8 +145,9 @@ func (s holderSpec) files() error {
 		return err
 	}
 	// The port id of a switch is its interface name, as on SONiC; one second between frames instead of
-	// thirty, so that a cable shows soon.
-	lldpd := "configure lldp portidsubtype ifname\nconfigure lldp tx-interval 1\n"
+	// thirty, so that a cable shows soon. What was heard holds for 30 intervals instead of four: on a busy machine an lldpd that
+	// serves many ports falls behind by more than four seconds, and its neighbours would forget a cable that is there.
+	lldpd := "configure lldp portidsubtype ifname\nconfigure lldp tx-interval 1\nconfigure lldp tx-hold 30\n"
 	return errors.Join(
 		os.WriteFile("/etc/lldpd.d/railwright.conf", []byte(lldpd), 0o644),
 		os.WriteFile(host.PlatformFile, []byte("lab\n"), 0o644))

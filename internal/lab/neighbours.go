@@ -12,8 +12,9 @@ import (
 // loses packets at random ("No buffer space available"), which looks like a fault of the fabric.
 const neighbourLimits = "/proc/sys/net/ipv4/neigh/default/"
 
-// headroom is the share of the limit that a lab may fill: the machine's own entries need the rest.
-const headroom = 0.8
+// headroom is the share of the limit that a lab may fill: the machine's own entries and those of other labs need the rest. Half
+// is also where the kernel by default begins to forget entries that are older than 5 s (gc_thresh2, ip-sysctl.rst).
+const headroom = 0.5
 
 // roomForNeighbours raises the limits for a large lab and records the old ones.
 func (l *Lab) roomForNeighbours() error {

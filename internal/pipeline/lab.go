@@ -103,18 +103,25 @@ func applyInLab(ctx context.Context, l *lab.Lab, f *fleet.Fleet, progress func(f
 	return nil
 }
 
-// settlePatience is how long a lab may take until each NIC with carrier has an address and has heard from
-// its neighbour: networkd takes a second or two, and LLDP frames come each second; on a busy machine both take much longer.
-const settlePatience = 30 * time.Second
+// A lab that has not settled is waited for while its network still changes: networkd takes a second or two and LLDP frames come
+// each second, but on a busy machine one look at all hosts takes seconds.
+const (
+	stillPatience = 30 * time.Second // without any change: what is missing then will stay so, as with some faults
+	allPatience   = 3 * time.Minute
+)
 
 // settle waits until the lab has settled: everything expected is present, and nothing changes any more.
 // A lab that does not settle is not an error: the check reports what is missing.
 func settle(ctx context.Context, f *fleet.Fleet, lldp bool) error {
 	var before []*fabric.Facts
-	for deadline := time.Now().Add(settlePatience); time.Now().Before(deadline); {
+	began := time.Now()
+	for changed := began; time.Since(changed) < stillPatience && time.Since(began) < allPatience; {
 		collected, lost := Collect(ctx, f)
-		if len(lost) == 0 && settled(collected, lldp) && slices.EqualFunc(before, collected, sameNetwork) && !configuring(ctx, f) {
+		switch still := slices.EqualFunc(before, collected, sameNetwork); {
+		case still && len(lost) == 0 && settled(collected, lldp) && !configuring(ctx, f):
 			return nil
+		case !still:
+			changed = time.Now()
 		}
 		before = collected
 		select {
