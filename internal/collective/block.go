@@ -19,34 +19,76 @@ const (
 	ringBuffer   = 4 << 20 // bytes
 )
 
-// pass is what a block takes to move what its threads hold at once: it waits for the loads, then its threads issue
-// their stores one after the other. Both are from H200 (see the figures below); what is held follows from NCCL's code.
+// pass is what a block of LL or LL128 takes to move what its threads hold at once: it waits for the loads, then its threads
+// issue their stores one after the other. Both are from H200 (see the figures below); what is held follows from NCCL's code.
 type pass struct {
 	wait   float64 // us
 	thread float64 // us more for each thread
 	holds  float64 // bytes of data of a thread
 }
 
-// time of a pass in us, for a block of so many threads.
-func (p pass) time(threads int) float64 { return p.wait + p.thread*float64(threads) }
-
 // rate in GB/s of a block of so many threads that makes one pass after another.
 func (p pass) rate(threads int) float64 {
-	return p.holds * float64(threads) / (1000 * p.time(threads))
+	return p.holds * float64(threads) / (1000 * (p.wait + p.thread*float64(threads)))
 }
 
-// Passes on H200 (NCCL 2.28.9). With Simple a thread holds 8 packs of 16 bytes (nccl, src/device/common_kernel.h, from
-// compute capability 8.0 on). A ring of n GPUs handles each piece 2n-1 times: two H200 reach 21.0, 41.7 and 82.1 GB/s
-// with 1, 2 and 4 channels of 512 threads and 27.7 with 4 of 64, whose FIFOs stay in the L2 cache; 119 with all 24 of 64, whose FIFOs
-// do not. Four reach 25, 50, 98 and 189 with 1, 2, 4 and 8, and 161 and 260 with 24 of 64 and of 128.
+// stage is what a block does with a piece between two neighbours with Simple: it loads it from so many places, its own
+// buffer or a FIFO, adds where there are two, and stores it to so many. (nccl, src/device/all_reduce.h, all_gather.h,
+// reduce_scatter.h, broadcast.h and reduce.h, out of place: a rank that sends what it keeps stores twice.)
+type stage struct{ loads, stores, times int }
+
+// work is what the blocks of a channel do for the pieces that a rank sends: those of the busiest rank.
+type work struct {
+	stages []stage
+	sends  int
+}
+
+// ringWork is the work of a ring of n ranks on one piece of each rank, or on one piece where data only goes around once.
+func (f function) ringWork(n int) work {
+	switch f {
+	case fnAllReduce:
+		return work{[]stage{{1, 1, 2}, {2, 1, n - 2}, {2, 2, 1}, {1, 2, n - 2}}, 2*n - 2}
+	case fnAllGather:
+		return work{[]stage{{1, 2, n - 1}, {1, 1, 1}}, n - 1}
+	case fnReduceScatter:
+		return work{[]stage{{1, 1, 1}, {2, 1, n - 1}}, n - 1}
+	case fnReduce:
+		return work{[]stage{{2, 1, 1}}, 1}
+	default:
+		return work{[]stage{{1, 2, 1}}, 1}
+	}
+}
+
+// treeWork is that of the threads that send down a tree.
+func treeWork() work { return work{[]stage{{1, 2, 1}}, 1} }
+
+// With Simple a thread holds 8 packs of 16 bytes (nccl, src/device/common_kernel.h, from compute capability 8.0 on). What it
+// waits for loads and what issuing them takes is from H200 with NCCL 2.28.9, busbw in GB/s of two GPUs unless said otherwise:
+// all_reduce 21.0, 41.7 and 82.1 with 1, 2 and 4 channels of 512 threads, 27.7 with 4 of 64, whose FIFOs stay in the L2 cache;
+// 116, 189 and 270 with 24 of 64, 128 and 256, whose FIFOs do not; of four GPUs 25, 50, 98 and 189 with 1, 2, 4 and 8. With 4
+// channels all_gather reaches 60.0, reduce_scatter 71.9 and broadcast 89.3, with 24 of 128 threads 211, 169 and 362.
 const (
-	waitCache  = 0.59   // us, of loads from the L2 cache
-	waitMemory = 0.84   // us, of loads from the GPU's memory
-	waitHost   = 1.43   // us, of loads from host memory: one channel of two H200 without P2P, 14.0 GB/s
-	perThread  = 0.0033 // us
+	issueLoad  = 0.0006 // us of a thread
+	issueStore = 0.0021 // us of a thread
 	packs      = 8
 	pack       = 16 // bytes
 )
+
+// waits are us that a block waits for the loads of a stage, of one place and of two.
+type waits [2]float64
+
+func waitsCache() waits  { return waits{0.55, 1.0} } // the FIFO in the L2 cache
+func waitsMemory() waits { return waits{0.8, 1.5} }  // in the GPU's memory
+func waitsHost() waits   { return waits{2.8, 2.8} }  // in host memory: one channel of two H200 without P2P, 14.0 GB/s
+
+// overlap is how far waiting and issuing hide one another: warps of a block wait for theirs while others store, but a block of
+// few warps stores what it has at once. 1 is not at all.
+const overlap = 1.6
+
+func (s stage) time(w waits, threads, share float64) float64 {
+	issue := share * threads * (float64(s.loads)*issueLoad + float64(s.stores)*issueStore)
+	return math.Pow(math.Pow(w[s.loads-1], overlap)+math.Pow(issue, overlap), 1/overlap)
+}
 
 // cache is the L2 cache of a GPU, bytes: A100 has 40 MB, H100 and H200 50 (NVIDIA H100 architecture white paper). Larger ones
 // of later GPUs would only matter for fewer than all channels.
@@ -54,10 +96,10 @@ const cache = 50e6
 
 // fifoSlices are how many pieces of a FIFO are posted and waited for separately (nccl, src/include/device.h: NCCL_STEPS 8,
 // ALLREDUCE_SLICESTEPS 2), and post is what that takes, us: two H200 with FIFOs of 64 KiB reach 104.8 GB/s with all
-// channels, four with 256 KiB 293.
+// channels, with 256 KiB 241, four 293.
 const (
 	fifoSlices = 4
-	post       = 1.3
+	post       = 2
 )
 
 // With LL a thread holds 8 bytes of data beside as many of flags; with LL128 a register holds 120 of 128 bytes, and
@@ -100,18 +142,24 @@ func (b blockSet) bufferOf() float64 {
 	return ringBuffer
 }
 
-// simpleRate is what a block moves with Simple, GB/s, in a cluster of so many channels.
-func (c *Cluster) simpleRate(b blockSet, channels, threads int) float64 {
+// simpleRate is what a block sends with Simple, GB/s, in a cluster of so many channels.
+func (c *Cluster) simpleRate(b blockSet, channels int, do work, threads int) float64 {
 	far := min(1, float64(channels)*b.bufferOf()/cache) // share of loads whose FIFO is not in the cache
-	p := pass{wait: waitCache + (waitMemory-waitCache)*far, thread: perThread, holds: packs * pack}
-	if c.hosted {
-		p.wait = waitHost
+	w, memory := waitsCache(), waitsMemory()
+	for i := range w {
+		w[i] += (memory[i] - w[i]) * far
 	}
-	slice := b.bufferOf() / fifoSlices
-	full := math.Floor(slice / (p.holds * float64(threads)))
-	rest := math.Ceil((slice - full*p.holds*float64(threads)) / (pack * float64(threads))) // one pack a thread at a time
-	t := full*p.time(threads) + rest*(p.wait+perThread/packs*float64(threads)) + post
-	return slice / (1000 * t)
+	if c.hosted {
+		w = waitsHost()
+	}
+	n, slice := float64(threads), b.bufferOf()/fifoSlices
+	full := math.Floor(slice / (packs * pack * n))
+	rest := math.Ceil((slice - full*packs*pack*n) / (pack * n)) // one pack a thread at a time
+	t := 0.0
+	for _, s := range do.stages {
+		t += float64(s.times) * (full*s.time(w, n, 1) + rest*s.time(w, n, 1.0/packs) + post)
+	}
+	return float64(do.sends) * slice / (1000 * t)
 }
 
 // joint is what two limits in series leave: near one another each adds to the waits of the other. Four H200 with 16
@@ -121,17 +169,16 @@ func joint(a, b float64) float64 {
 	return math.Pow(math.Pow(a, -sharp)+math.Pow(b, -sharp), -1.0/sharp)
 }
 
-// throttled is what links of a rate keep where a job has fewer, smaller or slower channels than NCCL's own: moved is
-// the bytes that a block sends per byte that it moves, threads how many of its threads do that.
-func (c *Cluster) throttled(rate, moved float64, threads func(int) int) float64 {
-	own := c.usual()
+// throttled is what links of a rate keep where a job has fewer, smaller or slower channels than NCCL's own, which do so much
+// work with so many of a block's threads.
+func (c *Cluster) throttled(rate float64, do work, threads func(int) int) float64 {
 	if c.gpu.amd || c.blocks == (blockSet{}) {
 		return rate
 	}
 	most := func(b blockSet, channels int) float64 {
-		return float64(channels) * moved * c.simpleRate(b, channels, threads(b.threadsOf(Simple)))
+		return float64(channels) * c.simpleRate(b, channels, do, threads(b.threadsOf(Simple)))
 	}
-	return rate * joint(most(c.blocks, c.channels()), rate) / joint(most(blockSet{}, own), rate)
+	return rate * joint(most(c.blocks, c.channels()), rate) / joint(most(blockSet{}, c.usual()), rate)
 }
 
 // usual is how many channels NCCL has without settings of them.

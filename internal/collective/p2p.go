@@ -22,6 +22,9 @@ const (
 	simpleLater    = 14 - 2.7
 )
 
+// peerMessage is the bytes of a message to a peer over the network (nccl, src/init.cc, NCCL_P2P_NET_CHUNKSIZE).
+const peerMessage = 128 << 10
+
 // peerChannels is how many channels NCCL has for a peer over NVLink (nccl, src/channel.cc; "32 p2p channels" in the
 // log of two H200).
 const peerChannels = 32
@@ -101,7 +104,11 @@ func (c *Cluster) peerNetwork(o *option, p pattern) {
 	if p.everywhere {
 		reached *= c.congestion()
 	}
-	o.bulk = min(o.bulk, line*reached/p.cross)
+	reached *= line
+	if c.net.copies > 0 {
+		reached = min(reached, socketRate(c.net.copies, peerMessage))
+	}
+	o.bulk = min(o.bulk, reached/p.cross)
 	o.fabric = max(0, c.net.floor-peerFloor)
 	if !c.gpu.amd {
 		o.late, o.from = simpleLater, int64(smallPeerBytes*c.Ranks())

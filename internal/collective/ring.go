@@ -21,11 +21,14 @@ func (f function) factor(n int) float64 {
 func (c *Cluster) ringTiming(o *option, f function) {
 	factor := f.factor(c.Ranks())
 	o.bound = ceiling{}.tighter(c.ringLinks(c.gpu.limit)/factor, c.linkNames)
-	moved := f.movedByRing(c.Ranks())
-	bus := c.throttled(c.ringLinks(c.gpu.ring), moved, whole)
-	if c.gpu.wiring == overSwitch && (f == fnAllGather || f == fnReduceScatter) {
-		bus /= 1 + c.est.localCopy/float64(c.Ranks()-1)
+	links := c.ringLinks(c.gpu.ring)
+	switch {
+	case c.gpu.wiring == overSwitch && (f == fnAllGather || f == fnReduceScatter):
+		links /= 1 + c.est.localCopy/float64(c.Ranks()-1)
+	case c.hosted && c.Ranks() == 2 && (f == fnBroadcast || f == fnReduce): // a GPU only writes to host memory or only reads it
+		links = c.gpu.limit * reachedShare
 	}
+	bus := c.throttled(links, f.ringWork(c.Ranks()), whole)
 	if c.nodes() > 1 {
 		hop := c.net.hop()
 		o.bound = o.bound.tighter(c.net.limit()*hop.bound/factor, c.hopNames)
@@ -35,7 +38,7 @@ func (c *Cluster) ringTiming(o *option, f function) {
 	o.alpha = o.measured.latency
 	o.bulk = min(bus, c.protocolBus(o, f), c.flaggedRing(o.protocol, f)) / factor
 	if o.protocol != LL && c.nodes() == 1 && c.gpu.wiring == overSwitch {
-		o.rise = c.fifos(float64(c.channels()), factor, o.bulk)
+		o.rise = c.fifos(float64(c.channels()), factor, o.bulk*max(1, links/bus)) // slower blocks do not fill them
 	}
 	if c.net.copies > 0 {
 		o.rise = c.socketsFill(o, f)
@@ -98,6 +101,8 @@ func (f function) passesLL(n int) float64 {
 func (c *Cluster) channelsBus(p Protocol) float64 {
 	const usual = 16
 	switch {
+	case c.net.copies > 0 && p == LL128:
+		return c.net.socketsLL128(c.blocks.bufferOf() / fifoSlices)
 	case p != LL:
 		return math.Inf(1)
 	case c.net.copies > 0:

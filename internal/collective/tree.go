@@ -11,7 +11,7 @@ const treeSlice = 512 << 10
 func (c *Cluster) treeTiming(o *option) {
 	both := c.treeLinks()
 	o.bound = ceiling{}.tighter(c.gpu.limit/both, c.linkNames)
-	bulk := c.throttled(c.gpu.ring/both, 1, treeDown)
+	bulk := c.throttled(c.gpu.ring/both, treeWork(), treeDown)
 	if c.nodes() > 1 {
 		o.bound = o.bound.tighter(c.net.limit()/c.treeWire(), c.nicNames)
 		bulk = min(bulk, c.net.wire()*c.exits(Tree)*c.est.tree*o.protocol.data()/c.treeWire())
