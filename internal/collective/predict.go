@@ -83,9 +83,8 @@ func (c *Cluster) describe(p *fabric.Prediction, job Job, sizes []int64) error {
 	if err != nil {
 		return err
 	}
-	largest := slices.Max(sizes)
 	p.Remarks = c.remarks(job, options, sizes)
-	p.Assumptions = append(p.Assumptions, c.bandNote(job, pick(options, largest), largest))
+	p.Assumptions = append(p.Assumptions, c.bandNote(job, options, sizes))
 	if p.NCCL == "" {
 		return nil
 	}

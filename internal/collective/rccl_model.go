@@ -86,7 +86,7 @@ func (c *Cluster) rcclTiming(o *option, f function, t *rcclTable) {
 			o.wire = c.treeWire() / float64(c.net.nics)
 		}
 	}
-	intra, inter := t.step[hwNVLink][o.algorithm][o.protocol], t.step[hwNet][Tree][o.protocol]
+	intra, inter := t.stepOf(o.algorithm, o.protocol), t.step[hwNet][Tree][o.protocol]
 	if o.protocol != Simple {
 		inter = networkStep * c.net.step
 	} else {
@@ -122,6 +122,17 @@ func (c *Cluster) rcclTiming(o *option, f function, t *rcclTable) {
 	if o.bulk > o.bound.gbs {
 		o.bulk = o.bound.gbs
 	}
+}
+
+// stepOf is a step over XGMI, us. AMD's newer tables repeat the figures of LL for LL128, from before RCCL had it there: then a
+// step of LL128 is as much longer as in the table of MI200, which has both.
+func (t *rcclTable) stepOf(a Algorithm, p Protocol) float64 {
+	own := t.step[hwNVLink][a]
+	if p != LL128 || own[LL128] != own[LL] {
+		return own[p]
+	}
+	both := rcclMI200().step[hwNVLink][a]
+	return own[LL] * both[LL128] / both[LL]
 }
 
 // amdFabrics is the lowest share of the line rate of the fabrics behind AMD's figures, RoCE and Slingshot: its
