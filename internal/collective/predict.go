@@ -122,7 +122,7 @@ func (c *Cluster) fill(rows []fabric.PredictionRow, job Job, sizes []int64) ([]o
 		rows[i] = c.row(job, o, loosest, size)
 		c.otherChoice(&rows[i], job, options)
 	}
-	return options, nil
+	return options, c.newerVersion(rows, job, loosest)
 }
 
 // otherChoice lets the band of large sizes reach up to the fastest algorithm that may run: on two nodes trees pass rings by what the wire
