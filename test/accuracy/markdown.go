@@ -21,7 +21,7 @@ Algorithm and protocol are those that NCCL itself chooses, by its version: graph
 (internal/collective, TestDecisionsOfNCCL). A table that states no version is predicted with the newest known, and one of an older
 version with the oldest. Near the sizes at which the algorithm changes, some tables are further off than with the faster of two
 nearly equal choices: the machine that was measured is not quite the one of the catalog, and the rates of a choice there are less
-certain than the choice. So are broadcast and reduce on two H200 between LL and Simple.
+certain than the choice. So are P25 and P26 at 1 MiB, where older versions than the newest have left LL128.
 
 ## Bars
 
