@@ -147,7 +147,11 @@ func (a *app) prediction(ctx context.Context, o predictOptions) (*fabric.Predict
 	}
 	p.Remarks = append(p.Remarks, f.noEffect(p, o.hw)...)
 	if p.NCCL == "" && len(o.nccl) > 0 {
-		p.Remarks = append(p.Remarks, noEffectOn+"--nccl "+o.nccl[0])
+		open := f
+		open.job.Version = ""
+		if q, err := open.predict(o.hw, f.job.Env); err == nil && sameBandwidth(p, q) {
+			p.Remarks = append(p.Remarks, noEffectOn+"--nccl "+o.nccl[0])
+		}
 	}
 	return p, nil
 }

@@ -3,6 +3,7 @@ package collective
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"railwright.dev/railwright/internal/fabric"
@@ -71,15 +72,19 @@ type doubt struct {
 // the table's fabric (test/accuracy counts them again, docs/accuracy.md).
 const BandHolds = 0.93
 
-// bandNote says what the bands of a prediction hold, and what makes them wider than those of machines with the same links
-// and NICs that were measured.
-func (c *Cluster) bandNote(job Job, o *option, size int64) fabric.Assumption {
+// bandNote says what the bands of a prediction hold, and what makes those of its smallest and of its largest size wider than those
+// of machines with the same links and NICs that were measured.
+func (c *Cluster) bandNote(job Job, options []option, sizes []int64) fabric.Assumption {
 	from := []string{"clocks of GPUs and hosts, versions of the library"}
 	if c.nodes() > 1 {
 		from = append(from, "placement of ranks and routes")
 	}
-	for _, d := range c.doubts(job, o, size) {
-		from = append(from, d.why)
+	for _, size := range []int64{slices.Min(sizes), slices.Max(sizes)} {
+		for _, d := range c.doubts(job, pick(options, size), size) {
+			if !slices.Contains(from, d.why) {
+				from = append(from, d.why)
+			}
+		}
 	}
 	return fabric.Assumption{
 		What:   fmt.Sprintf("a band holds %.0f %% of what healthy clusters measure; it covers: %s", 100*BandHolds, strings.Join(from, "; ")),
@@ -91,7 +96,7 @@ func (c *Cluster) bandNote(job Job, o *option, size int64) fabric.Assumption {
 func (c *Cluster) doubts(job Job, o *option, size int64) (all []doubt) {
 	// CPUs launch a kernel in 5.2 us (eight H100 of one process, P01) to 10.4 (two H100 of one process, 20.8 us at 1 KiB).
 	if c.eachLaunches(job) > 1 && c.launchFloor(job, size) > o.time(size) {
-		all = append(all, doubt{span{1, 1.25}, "how fast a CPU launches kernels"})
+		all = append(all, doubt{span{1, 1.25}, "how fast a CPU launches kernels one after the other, 5 to 9 us for each GPU of a process"})
 	}
 	if c.unmeasured { // a rate by analogy: those of measured parts are within a fifth of one another
 		all = append(all, doubt{span{0.85, 1.20}, "rates that were not measured on these parts"})

@@ -2,6 +2,7 @@ package collective
 
 import (
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -179,5 +180,19 @@ func TestSevenOfEightNICs(t *testing.T) {
 		if seven.BusBW >= whole.BusBW || seven.NICGBs <= whole.NICGBs {
 			t.Errorf("%d nodes: %.1f GB/s with seven NICs of %.1f each, %.1f with eight of %.1f", nodes, seven.BusBW, seven.NICGBs, whole.BusBW, whole.NICGBs)
 		}
+	}
+}
+
+// TestRacksAreUncertain: the answer for several racks says that measured ones reached half, and its band holds them.
+func TestRacksAreUncertain(t *testing.T) {
+	p, err := newCluster(t, fabric.Hardware{Machine: "gb200-nvl72-tray", Nodes: 360}).Predict(Job{Collective: fabric.AllReduce}, []int64{16 << 30})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r := p.Rows[0]; r.Band[0] > 406 || r.Band[1] < r.BusBW {
+		t.Errorf("band %v", r.Band)
+	}
+	if !slices.ContainsFunc(p.Remarks, func(s string) bool { return strings.Contains(s, "20 racks of GB200 measured 406 GB/s") }) {
+		t.Errorf("remarks %q", p.Remarks)
 	}
 }

@@ -59,6 +59,12 @@ func (c *Cluster) as(v fabric.NCCLVersion) (*Cluster, error) {
 // decidedBy is the cluster as the version of the job decides on it, which is written into the prediction, with a note where that is
 // assumed. RCCL's tables are of no version, and what goes from peer to peer is not chosen by tables.
 func (c *Cluster) decidedBy(job Job, p *fabric.Prediction) (*Cluster, []fabric.Assumption, error) {
+	if c.unversioned(job) {
+		return c, []fabric.Assumption{{
+			What:   fmt.Sprintf("RCCL chooses as before %d.%d: its version is unspecified; since then it has LL128 for middle sizes, up to twice as fast, which bands hold", rangedMajor, rangedMinor),
+			Source: "rccl, src/misc/rccl_wrap.cc, rcclUpdateCollectiveProtocol",
+		}}, nil
+	}
 	if _, tuned := functionOf(job.Collective); c.gpu.amd || !tuned {
 		return c, nil, nil
 	}

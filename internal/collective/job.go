@@ -1,6 +1,7 @@
 package collective
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 
@@ -23,7 +24,7 @@ type Job struct {
 // (processes per node), ngpus (GPUs of a thread, as the banner of nccl-tests has it), nccl or rccl (version) and launch (text:
 // "-g 8", "1 process per node, 8 GPUs") are known; anything else has no effect.
 func JobOf(c fabric.Collective, config map[string]string) Job {
-	j := Job{Collective: c, Env: map[string]string{}, DType: config["dtype"], Version: config["nccl"]}
+	j := Job{Collective: c, Env: map[string]string{}, DType: config["dtype"], Version: cmp.Or(config["nccl"], config["rccl"])}
 	for k, v := range config {
 		if strings.HasPrefix(k, "NCCL_") || strings.HasPrefix(k, "RCCL_") || strings.HasPrefix(k, "UCX_") {
 			j.Env[k] = v

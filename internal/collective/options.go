@@ -136,6 +136,8 @@ func (c *Cluster) refusesCollNet(a Algorithm, e settings) string {
 		return "CollNet is off: it requires NCCL_COLLNET_ENABLE=1 and a plugin that reduces in the network"
 	case a == CollNetDirect && c.gpu.wiring != overSwitch:
 		return "CollNetDirect requires GPUs on a switch"
+	case reduces && a != NVLS && c.graphs.of(a).Channels == 0:
+		return "no NIC of this machine is known to reduce in the network"
 	}
 	return ""
 }

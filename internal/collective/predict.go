@@ -83,9 +83,8 @@ func (c *Cluster) describe(p *fabric.Prediction, job Job, sizes []int64) error {
 	if err != nil {
 		return err
 	}
-	largest := slices.Max(sizes)
 	p.Remarks = c.remarks(job, options, sizes)
-	p.Assumptions = append(p.Assumptions, c.bandNote(job, pick(options, largest), largest))
+	p.Assumptions = append(p.Assumptions, c.bandNote(job, options, sizes))
 	if p.NCCL == "" {
 		return nil
 	}
@@ -123,7 +122,7 @@ func (c *Cluster) fill(rows []fabric.PredictionRow, job Job, sizes []int64) ([]o
 		rows[i] = c.row(job, o, loosest, size)
 		c.otherChoice(&rows[i], job, options)
 	}
-	return options, nil
+	return options, c.newerVersion(rows, job, loosest)
 }
 
 // otherChoice lets the band of large sizes reach up to the fastest algorithm that may run: on two nodes trees pass rings by what the wire

@@ -272,3 +272,32 @@ func TestAssumptionsHaveSources(t *testing.T) {
 		}
 	}
 }
+
+// TestBandNoteNamesSmallSizes: what widens the bands of small sizes is said too, where the largest size has no such doubt.
+func TestBandNoteNamesSmallSizes(t *testing.T) {
+	c := newCluster(t, fabric.Hardware{GPU: "h200", GPUsPerNode: 4, Nodes: 1})
+	for processes, want := range map[int]bool{1: true, 4: false} {
+		p, err := c.Predict(Job{Collective: fabric.AllReduce, Processes: processes}, []int64{1 << 10, 8 << 30})
+		if err != nil {
+			t.Fatal(err)
+		}
+		said := slices.ContainsFunc(p.Assumptions, func(a fabric.Assumption) bool { return strings.Contains(a.What, "how fast a CPU launches kernels") })
+		if said != want {
+			t.Errorf("%d processes: launches of a CPU are named: %v", processes, said)
+		}
+	}
+}
+
+// TestReductionsInTheNetwork: a machine whose NICs are not known to reduce is answered without, and says so.
+func TestReductionsInTheNetwork(t *testing.T) {
+	c := newCluster(t, fabric.Hardware{GPU: "a100", GPUsPerNode: 8, Nodes: 4, NICsPerNode: 8, NICGbps: 200, Net: "ib"})
+	job := Job{Collective: fabric.AllReduce, Env: map[string]string{"NCCL_COLLNET_ENABLE": "1"}}
+	p, err := c.Predict(job, []int64{8 << 30})
+	if err != nil || len(p.Remarks) == 0 || !strings.Contains(p.Remarks[0], "no NIC of this machine is known to reduce") {
+		t.Fatalf("%v, %v", p.Remarks, err)
+	}
+	job.Env["NCCL_ALGO"] = "CollNetDirect"
+	if _, err := c.Predict(job, []int64{8 << 30}); err == nil || !strings.Contains(err.Error(), "no NIC of this machine is known to reduce") {
+		t.Errorf("forced: %v", err)
+	}
+}

@@ -1,15 +1,18 @@
 package collective
 
 import (
+	"fmt"
 	"math"
 	"strings"
+
+	"railwright.dev/railwright/internal/fabric"
 )
 
 // rcclOptions does for RCCL what ncclOptions does for NCCL (rccl, src/graph/tuning.cc): the same formulae with
 // tables that AMD measured for each kind of machine, which describe time as well as choice.
 func (c *Cluster) rcclOptions(f function, e settings) []option {
 	s, t := c.shapeOf(c.tables), c.rccl
-	ranged := c.nodes() > 1 && (strings.HasPrefix(c.gpu.gfx, "gfx95") || strings.HasPrefix(c.gpu.gfx, "gfx94") && !olderThan(e.version, 2, 27))
+	ranged := c.nodes() > 1 && (strings.HasPrefix(c.gpu.gfx, "gfx95") || strings.HasPrefix(c.gpu.gfx, "gfx94") && !olderThan(e.version, rangedMajor, rangedMinor))
 	var out []option
 	for _, a := range []Algorithm{Tree, Ring} {
 		for p := range protocols {
@@ -34,6 +37,32 @@ func (c *Cluster) rcclOptions(f function, e settings) []option {
 		}
 	}
 	return out
+}
+
+// rangedMajor and rangedMinor are the version from which RCCL chooses the protocol on MI300X by size (rccl, src/misc/rccl_wrap.cc).
+const rangedMajor, rangedMinor = 2, 27
+
+// unversioned reports whether what RCCL chooses depends on its version, which the job leaves open.
+func (c *Cluster) unversioned(job Job) bool {
+	_, tuned := functionOf(job.Collective)
+	return tuned && job.Version == "" && c.nodes() > 1 && strings.HasPrefix(c.gpu.gfx, "gfx94") && job.Env["NCCL_PROTO"] == ""
+}
+
+// newerVersion lets bands reach as far as those of a version of RCCL that chooses the protocol by size.
+func (c *Cluster) newerVersion(rows []fabric.PredictionRow, job Job, bound ceiling) error {
+	if !c.unversioned(job) {
+		return nil
+	}
+	job.Version = fmt.Sprintf("%d.%d", rangedMajor, rangedMinor)
+	newer, err := c.enabled(job)
+	if err != nil {
+		return err
+	}
+	for i := range rows {
+		other := c.row(job, pick(newer, rows[i].Size), bound, rows[i].Size)
+		rows[i].Band = [2]float64{min(rows[i].Band[0], other.Band[0]), max(rows[i].Band[1], other.Band[1])}
+	}
+	return nil
 }
 
 func (c *Cluster) rcclCell(s shape, t *rcclTable, f function, a Algorithm, p Protocol) cell {
@@ -86,7 +115,7 @@ func (c *Cluster) rcclTiming(o *option, f function, t *rcclTable) {
 			o.wire = c.treeWire() / float64(c.net.nics)
 		}
 	}
-	intra, inter := t.step[hwNVLink][o.algorithm][o.protocol], t.step[hwNet][Tree][o.protocol]
+	intra, inter := t.stepOf(o.algorithm, o.protocol), t.step[hwNet][Tree][o.protocol]
 	if o.protocol != Simple {
 		inter = networkStep * c.net.step
 	} else {
@@ -122,6 +151,17 @@ func (c *Cluster) rcclTiming(o *option, f function, t *rcclTable) {
 	if o.bulk > o.bound.gbs {
 		o.bulk = o.bound.gbs
 	}
+}
+
+// stepOf is a step over XGMI, us. AMD's newer tables repeat the figures of LL for LL128, from before RCCL had it there: then a
+// step of LL128 is as much longer as in the table of MI200, which has both.
+func (t *rcclTable) stepOf(a Algorithm, p Protocol) float64 {
+	own := t.step[hwNVLink][a]
+	if p != LL128 || own[LL128] != own[LL] {
+		return own[p]
+	}
+	both := rcclMI200().step[hwNVLink][a]
+	return own[LL] * both[LL128] / both[LL]
 }
 
 // amdFabrics is the lowest share of the line rate of the fabrics behind AMD's figures, RoCE and Slingshot: its

@@ -1,0 +1,74 @@
+package collective
+
+import (
+	"maps"
+	"math"
+	"testing"
+
+	"railwright.dev/railwright/internal/catalog"
+	"railwright.dev/railwright/internal/fabric"
+)
+
+// unmeasuredFabric is the catalog as if nobody had measured a fabric.
+func unmeasuredFabric(t *testing.T, id string) *catalog.Catalog {
+	t.Helper()
+	less := *loaded(t)
+	less.Fabrics = maps.Clone(less.Fabrics)
+	f := less.Fabrics[id]
+	f.Payload, f.Step, f.Floor = catalog.Figure{}, catalog.Figure{}, catalog.Figure{}
+	less.Fabrics[id] = f
+	return &less
+}
+
+func TestUnmeasuredFabrics(t *testing.T) {
+	cat := loaded(t)
+	verbs := func(a, b string) float64 { // what a reaches of its packets, as b does
+		return room(cat.Fabrics[a]) * cat.Fabrics[b].Payload.Value / room(cat.Fabrics[b])
+	}
+	for _, c := range []struct {
+		net, gpu             string
+		payload, step, floor float64
+	}{
+		{"ib", "h100", verbs("ib", "roce"), 1, 0},
+		{"roce", "h100", verbs("roce", "ib"), 1, 0},
+		{"ss11", "mi250x", 0.925, 2, 0}, // RCCL's table is of such machines
+		{"tcpxo", "h100", 0.925, 4, 18}, // the median of the transports of clouds
+		{"efa", "h100", 0.929, 3, 30},   // without the generation before it
+	} {
+		got, err := New(unmeasuredFabric(t, c.net), fabric.Hardware{GPU: c.gpu, GPUsPerNode: 8, Nodes: 2, NICsPerNode: 8, NICGbps: 200, Net: c.net})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := got.net; math.Abs(n.payload-c.payload) > 1e-3 || n.step != c.step || n.floor != c.floor || !got.unmeasured {
+			t.Errorf("%s: payload %.3f, step %v, floor %v, unmeasured %v; want %.3f, %v, %v", c.net, n.payload, n.step, n.floor, got.unmeasured, c.payload, c.step, c.floor)
+		}
+	}
+}
+
+// TestSocketsHaveNoSteps: sockets are no fabric of a kind whose steps could be like others'.
+func TestSocketsHaveNoSteps(t *testing.T) {
+	c := newCluster(t, fabric.Hardware{GPU: "h100", GPUsPerNode: 8, Nodes: 2, NICsPerNode: 8, NICGbps: 200, Net: "tcp"})
+	if c.net.step != 1 || c.net.floor != 0 {
+		t.Errorf("step %v, floor %v", c.net.step, c.net.floor)
+	}
+}
+
+// TestEagerMessages: a fabric whose larger messages are read by their receivers takes a trip more for each step, above one message.
+func TestEagerMessages(t *testing.T) {
+	c := newCluster(t, fabric.Hardware{Machine: "p4de-24xlarge", Nodes: 2})
+	rows := predict(t, c, Job{Collective: fabric.AllReduce, Env: map[string]string{"NCCL_ALGO": "Tree"}}, 8192, 16384)
+	if trips := networkStep * c.net.step * c.networkSteps(Tree, fnAllReduce); rows[1].TimeUS-rows[0].TimeUS < trips {
+		t.Errorf("8 KiB %.1f us, 16 KiB %.1f us: less than %.0f us apart", rows[0].TimeUS, rows[1].TimeUS, trips)
+	}
+}
+
+// TestStepsOfLL128: a table of RCCL that has measured LL128 keeps it; one that repeats LL has a longer step.
+func TestStepsOfLL128(t *testing.T) {
+	mi200, mi300 := rcclTableOf("gfx90a"), rcclTableOf("gfx942")
+	if got := mi200.stepOf(Tree, LL128); got != 1.4 {
+		t.Errorf("MI200: %g us, its table says 1.4", got)
+	}
+	if got := mi300.stepOf(Tree, LL128); math.Abs(got-0.9*1.4/0.8) > 1e-9 || mi300.stepOf(Tree, LL) != 0.9 {
+		t.Errorf("MI300: LL128 %g us, LL %g us", got, mi300.stepOf(Tree, LL))
+	}
+}
