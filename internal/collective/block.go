@@ -77,9 +77,9 @@ const (
 // waits are us that a block waits for the loads of a stage, of one place and of two.
 type waits [2]float64
 
-func waitsCache() waits  { return waits{0.55, 1.0} } // the FIFO in the L2 cache
-func waitsMemory() waits { return waits{0.8, 1.5} }  // in the GPU's memory
-func waitsHost() waits   { return waits{2.8, 2.8} }  // in host memory: one channel of two H200 without P2P, 14.0 GB/s
+func waitsCache() waits  { return waits{0.55, 1.0} }  // the FIFO in the L2 cache
+func waitsMemory() waits { return waits{0.8, 1.5} }   // in the GPU's memory
+func waitsHost() waits   { return waits{1.95, 1.95} } // in host memory: one channel of two H200 without P2P, 14.0 GB/s
 
 // overlap is how far waiting and issuing hide one another: warps of a block wait for theirs while others store, but a block of
 // few warps stores what it has at once. 1 is not at all.
@@ -154,10 +154,10 @@ func (c *Cluster) simpleRate(b blockSet, channels int, do work, threads int) flo
 	}
 	n, slice := float64(threads), b.bufferOf()/fifoSlices
 	full := math.Floor(slice / (packs * pack * n))
-	rest := math.Ceil((slice - full*packs*pack*n) / (pack * n)) // one pack a thread at a time
+	rest := math.Ceil((slice - full*packs*pack*n) / (pack * n)) // one pack a thread at a time, of which none waits for another
 	t := 0.0
 	for _, s := range do.stages {
-		t += float64(s.times) * (full*s.time(w, n, 1) + rest*s.time(w, n, 1.0/packs) + post)
+		t += float64(s.times) * (full*s.time(w, n, 1) + min(rest, 1)*s.time(w, n, rest/packs) + post)
 	}
 	return float64(do.sends) * slice / (1000 * t)
 }

@@ -20,6 +20,7 @@ type folders struct {
 	held    string // tables that no constant was read from
 	runs    string // runs on two H200
 	set     string // runs with settings of NCCL
+	unseen  string // the same, from which nothing was read
 	gains   string // recorded pairs of before and after
 	sizing  sizingFolders
 	threads string // public threads with confirmed answers
@@ -33,6 +34,7 @@ func main() {
 	flag.StringVar(&from.tables, "tables", "../shared/data/collectives", "folder with table files")
 	flag.StringVar(&from.held, "held-out", "test/accuracy/testdata/held-out", "folder with table files that no constant was read from")
 	flag.StringVar(&from.runs, "runs", "test/accuracy/testdata/h200x2", "folder with runs on two H200")
+	flag.StringVar(&from.unseen, "unseen", "test/accuracy/testdata/settings-unseen.json", "file with runs from which no constant was read")
 	flag.StringVar(&from.set, "settings", "test/accuracy/testdata/settings.json", "file with what runs with settings of NCCL reached")
 	flag.StringVar(&from.gains, "gains", "test/accuracy/testdata/gains.json", "file with measurements before and after one change")
 	flag.StringVar(&from.sizing.sizing, "sizing", "../shared/data/sizing", "folder with models, start logs and measured serving")
@@ -63,8 +65,28 @@ type figures struct {
 	left         []outcome // tables without the figures of their fabrics
 	runs         []run
 	settings     []settled
+	unseen       []settled // runs from which no constant was read
 
 	diagnosis, gains, sizing, messages string // as printed
+}
+
+func (f *figures) judgeSettings(cat *catalog.Catalog, from folders) error {
+	runs, err := readSettings(from.set)
+	if err != nil {
+		return err
+	}
+	planted, err := plantedSettings(filepath.Join(from.planted, "tables"))
+	if err != nil {
+		return err
+	}
+	if f.settings, err = judgeSettings(cat, append(runs, planted...)); err != nil {
+		return err
+	}
+	if runs, err = readSettings(from.unseen); err != nil {
+		return err
+	}
+	f.unseen, err = judgeSettings(cat, runs)
+	return err
 }
 
 // report prints everything, writes the page where one is asked for, and says how many bars were missed.
@@ -86,7 +108,7 @@ func report(w io.Writer, from folders, rows, page string) (missed int, err error
 	if f.runs, err = judgeRuns(cat, from.runs); err != nil {
 		return 0, err
 	}
-	if f.settings, err = judgeSettings(cat, from.set, filepath.Join(from.planted, "tables")); err != nil {
+	if err := f.judgeSettings(cat, from); err != nil {
 		return 0, err
 	}
 	if rows != "" {

@@ -23,6 +23,7 @@ func TestBars(t *testing.T) {
 		tables: "../shared/data/collectives", held: "test/accuracy/testdata/held-out", runs: "test/accuracy/testdata/h200x2",
 		gains:   "test/accuracy/testdata/gains.json",
 		set:     "test/accuracy/testdata/settings.json",
+		unseen:  "test/accuracy/testdata/settings-unseen.json",
 		sizing:  sizingFolders{sizing: "../shared/data/sizing", configs: configs},
 		formats: "../shared/data/messages",
 		threads: "../shared/data/diagnosis-2026-11", planted: "test/accuracy/testdata/planted",
