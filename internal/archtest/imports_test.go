@@ -23,6 +23,7 @@ var allowed = map[string]string{
 	// the doors outward
 	"internal/linux":   "",
 	"internal/files":   "",
+	"internal/pattern": "",
 	"internal/host":    "fabric linux",
 	"internal/kube":    "",
 	"internal/vcenter": "fabric",
@@ -44,7 +45,7 @@ var allowed = map[string]string{
 	"internal/messages": "fabric",
 	"internal/causes":   "fabric",
 	"internal/ncclenv":  "fabric",
-	"internal/results":  "fabric messages",
+	"internal/results":  "fabric messages pattern",
 
 	// a machine, and what NCCL makes of it
 	"internal/topology":   "fabric catalog",
@@ -62,9 +63,9 @@ var allowed = map[string]string{
 	"internal/loadtest": "fabric",
 
 	// from facts and intent to a plan, and from a plan to systems
-	"internal/esx":      "fabric",
+	"internal/esx":      "fabric pattern",
 	"internal/prepare":  "fabric",
-	"internal/facts":    "fabric esx files host linux kube vcenter nic spark switchos",
+	"internal/facts":    "fabric esx files host linux kube nic pattern spark switchos vcenter",
 	"internal/intake":   "fabric facts files host manifest results",
 	"internal/bundle":   "fabric facts host",
 	"internal/runbook":  "fabric catalog draw prepare",
@@ -95,7 +96,7 @@ var allowed = map[string]string{
 	"internal/lossless": "fabric",
 	"internal/bench":    "fabric host kube render results",
 	"internal/evidence": "fabric messages results",
-	"internal/diagnose": "fabric causes evidence messages collective topology",
+	"internal/diagnose": "fabric causes evidence messages pattern collective topology",
 	"internal/mesh":     "fabric cables",
 
 	// for people

@@ -80,7 +80,7 @@ func commandWords(root *cobra.Command, names []string) wordList {
 // completeWords lets the shell complete flags and arguments of a command.
 func completeWords(c *cobra.Command) {
 	for name, w := range flagWords() {
-		if c.LocalNonPersistentFlags().Lookup(name) == nil && c.PersistentFlags().Lookup(name) == nil {
+		if c.Flags().Lookup(name) == nil && c.PersistentFlags().Lookup(name) == nil { // before the parents' flags are merged into them, which takes a millisecond
 			continue
 		}
 		directive := cobra.ShellCompDirectiveNoFileComp

@@ -4,13 +4,13 @@ import (
 	"cmp"
 	"fmt"
 	"math"
-	"regexp"
 	"slices"
 	"strings"
 
 	"railwright.dev/railwright/internal/causes"
 	"railwright.dev/railwright/internal/evidence"
 	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/pattern"
 )
 
 // listed are the causes of a result that is not healthy, the most probable first. What is no fault is left out of the
@@ -143,10 +143,10 @@ func (s *observed) runnable() func(needs []string) bool {
 }
 
 // platforms are words by which texts and messages speak of a platform.
-var platforms = map[string]func() *regexp.Regexp{
-	"container": pattern(`(?i)\b(?:containers?|docker|pods?|kubernetes|k8s|enroot|pyxis|apptainer|singularity)\b`),
-	"scheduler": pattern(`(?i)\b(?:slurm\w*|srun|sbatch|lsf|pbs|kubernetes|k8s)\b`),
-	"switch":    pattern(`(?i)\b(?:switch(?:es)?|leaf|spine)\b`),
+var platforms = map[string]func() *pattern.Regexp{
+	"container": pattern.New(`(?i)\b(?:containers?|docker|pods?|kubernetes|k8s|enroot|pyxis|apptainer|singularity)\b`),
+	"scheduler": pattern.New(`(?i)\b(?:slurm\w*|srun|sbatch|lsf|pbs|kubernetes|k8s)\b`),
+	"switch":    pattern.New(`(?i)\b(?:switch(?:es)?|leaf|spine)\b`),
 }
 
 // nextTest is the next thing to do where there is no verdict: say what is missing, else measure what tells most.

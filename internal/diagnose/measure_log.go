@@ -2,13 +2,12 @@ package diagnose
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
 	"railwright.dev/railwright/internal/evidence"
 	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/pattern"
 )
 
 // measureLogs reads from debug logs which way NCCL took, and what its hosts chose differently.
@@ -48,7 +47,7 @@ func (s *observed) measureHosts() {
 }
 
 // work finds what a rank of PyTorch waits for (ProcessGroupNCCL.cpp, WorkNCCL): its number, kind and elements.
-var work = pattern(`WorkNCCL\(SeqNum=(\d+), OpType=(\w+), NumelIn=(\d+), NumelOut=(\d+)`)
+var work = pattern.New(`WorkNCCL\(SeqNum=(\d+), OpType=(\w+), NumelIn=(\d+), NumelOut=(\d+)`)
 
 // measureWork compares what ranks wait for: the work of one number is the same collective of one size on all of them.
 func (s *observed) measureWork() {
@@ -111,7 +110,7 @@ func (s *observed) transport(l *fabric.NCCLLog, show func(shows, text string)) {
 }
 
 // rdmaWords are names of RDMA devices and of what they are made for.
-var rdmaWords = pattern(`(?i)\b(?:mlx[45]_\w+|bnxt_re\w*|ionic\w*|irdma\w*|rocep\w+|efa|infiniband|roce\w*|connectx|ib\d+\b|hca)`)
+var rdmaWords = pattern.New(`(?i)\b(?:mlx[45]_\w+|bnxt_re\w*|ionic\w*|irdma\w*|rocep\w+|efa|infiniband|roce\w*|connectx|ib\d+\b|hca)`)
 
 // hasRDMA reports whether anything tells that the machines have RDMA devices for the job.
 func (s *observed) hasRDMA() bool {
@@ -215,7 +214,7 @@ func (s *observed) hcas(v setting) {
 }
 
 // driverName is a driver, whose name ends in a digit and is a prefix of all its devices.
-var driverName = pattern(`^mlx[45]_?$`)
+var driverName = pattern.New(`^mlx[45]_?$`)
 
 // namedHCAs counts the NICs that NCCL_IB_HCA names; 0: it names none, leaves some out, or takes all by a prefix.
 func namedHCAs(value string) int {
@@ -231,9 +230,4 @@ func namedHCAs(value string) int {
 		}
 	}
 	return len(names)
-}
-
-// pattern is a regular expression that is compiled when it is first used: most commands need none of them.
-func pattern(expression string) func() *regexp.Regexp {
-	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
 }

@@ -6,6 +6,7 @@ import (
 
 	"railwright.dev/railwright/internal/evidence"
 	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/pattern"
 )
 
 // differ is the share of one number in another under which they differ: repeats agree within a tenth.
@@ -40,7 +41,7 @@ func (s *observed) measureTexts() {
 }
 
 // device finds the name of one NIC.
-var device = pattern(`(?i)\b(?:mlx5_\w*\d+|bnxt_re\d+|irdma\d+|rocep\w+|rail ?\d+|nic ?\d+|hca ?\d+)\b`)
+var device = pattern.New(`(?i)\b(?:mlx5_\w*\d+|bnxt_re\d+|irdma\d+|rocep\w+|rail ?\d+|nic ?\d+|hca ?\d+)\b`)
 
 // saidOf is the first bandwidth of a state, without the other one.
 func (s *observed) saidOf(state, without string) quantity {

@@ -10,6 +10,7 @@ import (
 
 	"railwright.dev/railwright/internal/evidence"
 	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/pattern"
 )
 
 // Bounds of what is read of one result, so that a hostile file costs no more than a large honest one.
@@ -119,7 +120,7 @@ func (o *observer) readText(text, source string) {
 }
 
 // guest finds that a text speaks of a virtual machine.
-var guest = pattern(`(?i)\b(?:vms?|guests?|virtual machines?|proxmox|esxi|kvm|hypervisor)\b`)
+var guest = pattern.New(`(?i)\b(?:vms?|guests?|virtual machines?|proxmox|esxi|kvm|hypervisor)\b`)
 
 func (o *observer) note(source, value string) {
 	o.s.notes = append(o.s.notes, fabric.Evidence{Source: source, Value: value})

@@ -4,12 +4,12 @@ import (
 	"cmp"
 	"fmt"
 	"math"
-	"regexp"
 	"strconv"
 	"strings"
 
 	"railwright.dev/railwright/internal/evidence"
 	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/pattern"
 )
 
 // observations observes what a person knows.
@@ -213,14 +213,14 @@ func (o *observer) lastCollective() fabric.Collective {
 }
 
 // bothWays finds a perftest that counted both directions.
-var bothWays = pattern(`(?i)\bbidirectional|both (ways|directions)|\s-b\b`)
+var bothWays = pattern.New(`(?i)\bbidirectional|both (ways|directions)|\s-b\b`)
 
 // What a text beside a number says of it.
 var (
-	ofGPUMemory  = pattern(`(?i)\b(?:gpu|device|cuda|rocm) (?:memory|buffers?)\b|--?use_(?:cuda|rocm)`)
-	ofHostMemory = pattern(`(?i)\b(?:host|cpu) (?:memory|buffers?)\b|use_cuda=0`)
-	ofAverage    = pattern(`(?i)\b(?:average|avg|mean)\b`)
-	ofOneNode    = pattern(`(?i)\b(?:single|one)[- ]node\b|within (?:a|one) node`)
+	ofGPUMemory  = pattern.New(`(?i)\b(?:gpu|device|cuda|rocm) (?:memory|buffers?)\b|--?use_(?:cuda|rocm)`)
+	ofHostMemory = pattern.New(`(?i)\b(?:host|cpu) (?:memory|buffers?)\b|use_cuda=0`)
+	ofAverage    = pattern.New(`(?i)\b(?:average|avg|mean)\b`)
+	ofOneNode    = pattern.New(`(?i)\b(?:single|one)[- ]node\b|within (?:a|one) node`)
 )
 
 // judged compares a number with what should be: a collective with the model, perftest with the wire. A text
@@ -341,17 +341,17 @@ func (o *observer) averaged(p *point, hw fabric.Hardware, job Job) {
 	}
 }
 
-var dtype = pattern(`(?i)\b(u?int8)\b`)
+var dtype = pattern.New(`(?i)\b(u?int8)\b`)
 
 func dtypeIn(text string) string { return strings.ToLower(dtype().FindString(text)) }
 
 // measuredElsewhere finds a number that somebody measured where nothing is wrong, hoped one that somebody
 // expects.
 var (
-	measuredElsewhere = pattern(`(?i)(?:normal(?:ly)?|healthy|reference|baseline|bare[- ]metal|good (?:pairs?|nodes?|ones)|otherwise|before|elsewhere|usual(?:ly)?)\D{0,24}?(\d+(?:\.\d+)?)(?:\s*(?:%|percent))?`)
-	measuredAfter     = pattern(`(?i)(\d+(?:\.\d+)?)\s*(?:GB/s|Gb/s|Gbps)?\s*(?:is|are|was|were)?\s*(?:normal|healthy|usual|on bare metal|on other|elsewhere|before|for good|otherwise)`)
-	hoped             = pattern(`(?i)(?:expect\w*|should be|vs\.?|versus|against|instead of|of about)\D{0,24}?(\d+(?:\.\d+)?)`)
-	hopedAfter        = pattern(`(?i)(\d+(?:\.\d+)?)\s*(?:GB/s|Gb/s|Gbps)?\s*(?:is |was |were )?expected`)
+	measuredElsewhere = pattern.New(`(?i)(?:normal(?:ly)?|healthy|reference|baseline|bare[- ]metal|good (?:pairs?|nodes?|ones)|otherwise|before|elsewhere|usual(?:ly)?)\D{0,24}?(\d+(?:\.\d+)?)(?:\s*(?:%|percent))?`)
+	measuredAfter     = pattern.New(`(?i)(\d+(?:\.\d+)?)\s*(?:GB/s|Gb/s|Gbps)?\s*(?:is|are|was|were)?\s*(?:normal|healthy|usual|on bare metal|on other|elsewhere|before|for good|otherwise)`)
+	hoped             = pattern.New(`(?i)(?:expect\w*|should be|vs\.?|versus|against|instead of|of about)\D{0,24}?(\d+(?:\.\d+)?)`)
+	hopedAfter        = pattern.New(`(?i)(\d+(?:\.\d+)?)\s*(?:GB/s|Gb/s|Gbps)?\s*(?:is |was |were )?expected`)
 )
 
 // reference is a number of a text that the measured one should have been: above it, and not a hundred times.
@@ -360,7 +360,7 @@ func reference(text string, value float64) (ref float64, firm bool) {
 	if len(text) > maxText {
 		text = text[:maxText]
 	}
-	for i, form := range []*regexp.Regexp{measuredElsewhere(), measuredAfter(), hoped(), hopedAfter()} {
+	for i, form := range []*pattern.Regexp{measuredElsewhere(), measuredAfter(), hoped(), hopedAfter()} {
 		for _, m := range form.FindAllStringSubmatch(text, 8) {
 			ref, err := strconv.ParseFloat(m[1], 64)
 			if err == nil && !strings.HasSuffix(m[0], "%") && ref > value && ref < 100*value {

@@ -6,6 +6,7 @@ import (
 
 	"railwright.dev/railwright/internal/evidence"
 	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/pattern"
 )
 
 // maxText bounds what is read of one text, bytes: a person writes less.
@@ -13,11 +14,11 @@ const maxText = 8 << 10
 
 // Lines of a log that a person copied into an observation.
 var (
-	logVia   = pattern(`(?i)via (NET/[A-Za-z0-9_. ]+?)(?:/(\d+))?(?:\(\d+\))?(/GDRDMA)?(/Shared)?(?:\s|$|")`)
-	logUsing = pattern(`(?i)NET/IB\s*:\s*Using((?:\s*\[\d+\][^\s\[]+)+)`)
-	logHCA   = pattern(`\[\d+\]([^\s\[]+)`)
-	logNet   = pattern(`(?i)Using network (\w+)`)
-	logSock  = pattern(`(?i)NET/Socket\s*:\s*Using`)
+	logVia   = pattern.New(`(?i)via (NET/[A-Za-z0-9_. ]+?)(?:/(\d+))?(?:\(\d+\))?(/GDRDMA)?(/Shared)?(?:\s|$|")`)
+	logUsing = pattern.New(`(?i)NET/IB\s*:\s*Using((?:\s*\[\d+\][^\s\[]+)+)`)
+	logHCA   = pattern.New(`\[\d+\]([^\s\[]+)`)
+	logNet   = pattern.New(`(?i)Using network (\w+)`)
+	logSock  = pattern.New(`(?i)NET/Socket\s*:\s*Using`)
 )
 
 // logText makes of a copied line what the reader of whole logs would have made of it.
@@ -47,7 +48,7 @@ func (o *observer) logText(text string) {
 }
 
 // withUnit finds a bandwidth: GB/s are bytes, Gb/s bits.
-var withUnit = pattern(`(\d+(?:\.\d+)?)\s*(GB/s|GBps|Gb/s|Gbps|Gbit/s)`)
+var withUnit = pattern.New(`(\d+(?:\.\d+)?)\s*(GB/s|GBps|Gb/s|Gbps|Gbit/s)`)
 
 // quantity is a bandwidth in a sentence, in Gb/s, beside what it belongs to.
 type quantity struct {

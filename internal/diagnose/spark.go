@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/pattern"
 	"railwright.dev/railwright/internal/topology"
 )
 
@@ -56,7 +57,7 @@ func portLow(mtu int) float64 {
 }
 
 // sparkTwin is one of the functions of a port, by the name that udev gives its RDMA device or interface.
-var sparkTwin = pattern(`^(?:roce|en)(p|P2p)1s0f([01])(?:np[01])?$`)
+var sparkTwin = pattern.New(`^(?:roce|en)(p|P2p)1s0f([01])(?:np[01])?$`)
 
 // twinOf returns the port of a device, 0 or 1, and which of its twins it is, 0 or 1. ok is false for another name.
 func twinOf(name string) (port, twin int, ok bool) {

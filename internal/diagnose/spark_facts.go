@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/pattern"
 )
 
 // noteFacts reads what a text tells beside numbers.
@@ -198,7 +199,7 @@ func apart(a, b string) bool {
 }
 
 // qsfp finds interfaces of the two QSFP ports.
-var qsfp = pattern(`\benp1s0f[01]np[01]\b|\benP2p1s0f[01]np[01]\b`)
+var qsfp = pattern.New(`\benp1s0f[01]np[01]\b|\benP2p1s0f[01]np[01]\b`)
 
 // rendezvous are the variables that name an interface for the rendezvous.
 var rendezvous = []string{"NCCL_SOCKET_IFNAME", "GLOO_SOCKET_IFNAME", "TP_SOCKET_IFNAME", "UCX_NET_DEVICES", "OMPI_MCA_btl_tcp_if_include", "MN_IF_NAME"}

@@ -4,15 +4,17 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"railwright.dev/railwright/internal/pattern"
 )
 
 // sbdf is a PCI address as ESX and the kernel of Linux print it: domain:bus:device.function, hexadecimal.
 const sbdf = `[0-9a-fA-F]{4}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-7]`
 
 var (
-	hexForm     = pattern(`^(?:([0-9a-fA-F]{4,8}):)?([0-9a-fA-F]{2}):([0-9a-fA-F]{2})\.([0-7])$`)
-	decimalForm = pattern(`^(?:([0-9]{1,5}):)?([0-9]{1,3}):([0-9]{1,3})[.:]([0-7])$`)
-	paddedForm  = pattern(`^[0-9]{3,5}:[0-9]{3}:[0-9]{2}\.[0-7]$`)
+	hexForm     = pattern.New(`^(?:([0-9a-fA-F]{4,8}):)?([0-9a-fA-F]{2}):([0-9a-fA-F]{2})\.([0-7])$`)
+	decimalForm = pattern.New(`^(?:([0-9]{1,5}):)?([0-9]{1,3}):([0-9]{1,3})[.:]([0-7])$`)
+	paddedForm  = pattern.New(`^[0-9]{3,5}:[0-9]{3}:[0-9]{2}\.[0-7]$`)
 )
 
 // hexAddress reads an address of hexadecimal numbers, with or without its domain.

@@ -1,26 +1,26 @@
 package esx
 
 import (
-	"regexp"
 	"strings"
 
 	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/pattern"
 )
 
 // block is an entry that esxcli prints as indented lines of names and values.
 type block struct {
 	kind   string
-	begins *regexp.Regexp
+	begins *pattern.Regexp
 	named  string // the line that begins it is the value of this field; empty: it is a field itself, or a title
 }
 
 var (
-	pairLine = pattern(`^\s*([A-Z][\w /()-]{0,40}?)\s*:(?:\s+(.*))?$`)
-	listLine = pattern(`^\s*[\w.-]+_(?:bootbank|locker)_[\w.~+-]+(?:, [\w.~+-]+)*,?$`)
+	pairLine = pattern.New(`^\s*([A-Z][\w /()-]{0,40}?)\s*:(?:\s+(.*))?$`)
+	listLine = pattern.New(`^\s*[\w.-]+_(?:bootbank|locker)_[\w.~+-]+(?:, [\w.~+-]+)*,?$`)
 )
 
 func blocks() []block {
-	ex := regexp.MustCompile
+	ex := pattern.MustCompile
 	return []block{
 		{"esxcli hardware pci list", ex(`^\s*(?:Address: )?` + sbdf + `$`), "address"},
 		{"esxcli system version get", ex(`^\s*Product: VMware ESX`), ""},
@@ -95,7 +95,7 @@ func singles() []form {
 			}
 		}}
 	}
-	matches := func(p func() *regexp.Regexp) func(string, place) bool {
+	matches := func(p func() *pattern.Regexp) func(string, place) bool {
 		return func(l string, _ place) bool { return p().MatchString(strings.TrimSpace(l)) }
 	}
 	return []form{
@@ -125,15 +125,15 @@ func weak(f form) form {
 func never(string) bool { return false }
 
 var (
-	vmwareLine    = pattern(`^VMware ESXi? (?:[0-9]{1,2}\.[0-9]{1,2}\.[0-9]{1,2} build-[0-9]+|[0-9]{1,2}\.[0-9]{1,2}(?:\.[0-9]{1,2}){0,2} (?:Update [0-9]+|GA|Patch [0-9]+))$`)
-	vmwareBuild   = pattern(`^VMware ESXi? ([0-9.]+) build-([0-9]+)$`)
-	unameLine     = pattern(`^VMkernel \S+ ([0-9]{1,2}\.[0-9]{1,2}\.[0-9]{1,2}) .*build-([0-9]+) `)
-	moduleOptions = pattern(`^(\w+) enabled = ([01]) options = '([^']*)'$`)
-	loadedHead    = pattern(`^\s*Name\s+Used\s+Size ?\(kb\)$`)
-	loadedRow     = pattern(`^\s*([\w.-]+)\s+(\d+)\s+(\d+)$`)
-	vibIDs        = pattern(`^(?:VIBs Installed: *)?[\w.-]+_(?:bootbank|locker)_[\w.~+-]+(?:, ?[\w.~+-]+_(?:bootbank|locker)_[\w.~+-]+)*,?$`)
-	digitsOnly    = pattern(`^[0-9]{1,6}$`)
-	shellError    = pattern(`^(?:-sh: |sh: |/bin/sh: )?[\w./ -]+: (?:not found|No such file or directory|Permission denied)$|^Unknown command or namespace|^Unable to find (?:a )?(?:setting|module)|^Invalid (?:option|data constraint)`)
+	vmwareLine    = pattern.New(`^VMware ESXi? (?:[0-9]{1,2}\.[0-9]{1,2}\.[0-9]{1,2} build-[0-9]+|[0-9]{1,2}\.[0-9]{1,2}(?:\.[0-9]{1,2}){0,2} (?:Update [0-9]+|GA|Patch [0-9]+))$`)
+	vmwareBuild   = pattern.New(`^VMware ESXi? ([0-9.]+) build-([0-9]+)$`)
+	unameLine     = pattern.New(`^VMkernel \S+ ([0-9]{1,2}\.[0-9]{1,2}\.[0-9]{1,2}) .*build-([0-9]+) `)
+	moduleOptions = pattern.New(`^(\w+) enabled = ([01]) options = '([^']*)'$`)
+	loadedHead    = pattern.New(`^\s*Name\s+Used\s+Size ?\(kb\)$`)
+	loadedRow     = pattern.New(`^\s*([\w.-]+)\s+(\d+)\s+(\d+)$`)
+	vibIDs        = pattern.New(`^(?:VIBs Installed: *)?[\w.-]+_(?:bootbank|locker)_[\w.~+-]+(?:, ?[\w.~+-]+_(?:bootbank|locker)_[\w.~+-]+)*,?$`)
+	digitsOnly    = pattern.New(`^[0-9]{1,6}$`)
+	shellError    = pattern.New(`^(?:-sh: |sh: |/bin/sh: )?[\w./ -]+: (?:not found|No such file or directory|Permission denied)$|^Unknown command or namespace|^Unable to find (?:a )?(?:setting|module)|^Invalid (?:option|data constraint)`)
 )
 
 func readVMware(b *build, line string, _ section) bool {

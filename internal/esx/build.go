@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/pattern"
 )
 
 // build gathers what sections say.
@@ -170,7 +171,7 @@ func (b *build) placeMST() {
 	}
 }
 
-var mstNumber = pattern(`^mt([0-9]{3,5})_`)
+var mstNumber = pattern.New(`^mt([0-9]{3,5})_`)
 
 // device is the entry of a PCI device.
 func (b *build) device(address string) *fabric.PassthroughPCI {

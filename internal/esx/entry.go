@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/pattern"
 )
 
 // passthroughOwner is who has a device that is passed through.
@@ -72,7 +73,7 @@ func addVersion(b *build, r record, _ section) bool {
 	return b.version(r["version"], build)
 }
 
-var versionForm = pattern(`[0-9]{1,2}\.[0-9]{1,2}\.[0-9]{1,2}`)
+var versionForm = pattern.New(`[0-9]{1,2}\.[0-9]{1,2}\.[0-9]{1,2}`)
 
 // version keeps the first version. One that another text contradicts stays.
 func (b *build) version(version, number string) bool {

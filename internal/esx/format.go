@@ -5,21 +5,22 @@ import (
 	"encoding/json"
 	"encoding/xml"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+
+	"railwright.dev/railwright/internal/pattern"
 )
 
 // The formats in which esxcli prints with --formatter: csv, keyvalue, xml, json. Each gives the records that the table gives.
 var (
-	csvHead  = pattern(`^[A-Z]\w*(?:,[A-Z]\w*){2,},?$`)
-	keyValue = pattern(`^(\w+)(?:\[(\d{1,5})\])?\.(\w+)\.(?:string|integer|boolean|uint|int|long|float|time)(?:\[\])?=(.*)$`)
-	xmlHead  = pattern(`^\s*<output xmlns="http://www\.vmware\.com/`)
+	csvHead  = pattern.New(`^[A-Z]\w*(?:,[A-Z]\w*){2,},?$`)
+	keyValue = pattern.New(`^(\w+)(?:\[(\d{1,5})\])?\.(\w+)\.(?:string|integer|boolean|uint|int|long|float|time)(?:\[\])?=(.*)$`)
+	xmlHead  = pattern.New(`^\s*<output xmlns="http://www\.vmware\.com/`)
 )
 
 func formats() []form {
-	matches := func(p func() *regexp.Regexp) func(string, place) bool {
+	matches := func(p func() *pattern.Regexp) func(string, place) bool {
 		return func(l string, _ place) bool { return p().MatchString(l) }
 	}
 	isCSV := func(line string, _ place) bool {
@@ -133,7 +134,7 @@ type xmlStructure struct {
 	Fields []xmlField `xml:"field"`
 }
 
-var xmlTags = pattern(`<[^>]*>`)
+var xmlTags = pattern.New(`<[^>]*>`)
 
 // xmlRecords reads <structure><field name="Name"><string>vga</string></field></structure>, of which a list has many.
 func xmlRecords(lines []string) ([]record, error) {

@@ -1,24 +1,24 @@
 package esx
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
 
 	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/pattern"
 )
 
 // message is a line of vmware.log or vmkernel.log, or an error of the client, that says why a virtual machine did not start or lost
 // a device. The groups vm, device (hexadecimal), decimal, needed and limit are what it says of them.
 type message struct {
 	kind string // of fabric.PowerOnRefusal; empty: says no more than what goes on
-	text *regexp.Regexp
+	text *pattern.Regexp
 }
 
 // messages are tried in this order: one that gives a reason before one that says only that it failed.
 var messages = sync.OnceValue(func() []message {
-	ex := func(text string) *regexp.Regexp { return regexp.MustCompile(`(?i)` + text) }
+	ex := func(text string) *pattern.Regexp { return pattern.MustCompile(`(?i)` + text) }
 	at := `(?P<device>` + sbdf + `)`
 	dec := `(?P<decimal>[0-9]{1,5}(?::[0-9]{1,3}){1,2}\.[0-7])`
 	return []message{
@@ -52,10 +52,10 @@ var messages = sync.OnceValue(func() []message {
 })
 
 // vmName finds the name of the virtual machine in a message that is known for something else.
-var vmName = pattern(`(?i)(?:power on virtual machine|powering on VM|entity|required by VM) "?([^\s",]+?)"?(?:[,.\s]|$)`)
+var vmName = pattern.New(`(?i)(?:power on virtual machine|powering on VM|entity|required by VM) "?([^\s",]+?)"?(?:[,.\s]|$)`)
 
 // inLog are beginnings of lines of the logs: of vmware.log in its two forms, of vmkernel.log, and of the client's messages.
-var inLog = pattern(`(?i)PCIPassthru|after reset|pending transactions|PCIEHP|IntrVector|DevicePowerOn|AMDIommu|passthrough|SR-IOV|systemId|IOMMU|MSIX?\b|sched\.mem|pciPassthru|virtual machine|the current system|currently at|powering on|ESX host|deviceId, and`)
+var inLog = pattern.New(`(?i)PCIPassthru|after reset|pending transactions|PCIEHP|IntrVector|DevicePowerOn|AMDIommu|passthrough|SR-IOV|systemId|IOMMU|MSIX?\b|sched\.mem|pciPassthru|virtual machine|the current system|currently at|powering on|ESX host|deviceId, and`)
 
 func messageOf(line string) (message, []string) {
 	if !inLog().MatchString(line) {
@@ -136,7 +136,7 @@ func readLog(b *build, s section) {
 	}
 }
 
-var barLine = pattern(`PCIPassthru: Device (` + sbdf + `) barIndex ([0-5]) type [0-9]+ realaddr 0x[0-9a-f]+ size ([0-9]+)`)
+var barLine = pattern.New(`PCIPassthru: Device (` + sbdf + `) barIndex ([0-5]) type [0-9]+ realaddr 0x[0-9a-f]+ size ([0-9]+)`)
 
 // bar keeps a memory region that the host mapped.
 func (b *build) bar(line string) {

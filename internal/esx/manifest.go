@@ -4,17 +4,18 @@ import (
 	"strings"
 
 	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/pattern"
 )
 
 // Classes and templates of virtual machines: VirtualMachineClass of VM Operator, as YAML or as the JSON of vCenter's API, templates of
 // Cluster API (pciDevices, customVMXKeys), variables of TKG. They are read line by line: people paste parts of them.
 var (
-	classHead     = pattern(`^"?kind"?\s*:\s*"?VirtualMachineClass"?,?$|^"?apiVersion"?\s*:\s*"?vmoperator\.vmware\.com/|^"config_spec"\s*:\s*\{$|^"_typeName"\s*:\s*"VirtualPCIPassthrough`)
-	classID       = pattern(`(?i)(^|[\s{,-])"?(vendor_?id|device_?id|custom_?label)"?\s*:\s*("[^"]*"|'[^']*'|[^\s,{}]+)`)
-	classVariable = pattern(`^VSPHERE_[A-Z_]*(PCI_DEVICES|CUSTOM_VMX_KEYS|HARDWARE_VERSION):\s*["']?([^"'\s]+)["']?$`)
-	manifestLine  = pattern(`^\s{2,}\S|^\s*(?:- )*["']?[\w./-]+["']?\s*:(?:\s.*|)$|^\s*(?:- )?[{}\[\],]+$|^\s*- [\w."'/-]+$|^---$`)
-	manifestPair  = pattern(`^\s*((?:- )*)["']?([\w./-]+)["']?\s*:\s*(.*)$`)
-	numberForm    = pattern(`^["']?(?:0[xX][0-9a-fA-F]{1,4}|-?[0-9]{1,5}|[0-9a-fA-F]{4})["']?$`)
+	classHead     = pattern.New(`^"?kind"?\s*:\s*"?VirtualMachineClass"?,?$|^"?apiVersion"?\s*:\s*"?vmoperator\.vmware\.com/|^"config_spec"\s*:\s*\{$|^"_typeName"\s*:\s*"VirtualPCIPassthrough`)
+	classID       = pattern.New(`(?i)(^|[\s{,-])"?(vendor_?id|device_?id|custom_?label)"?\s*:\s*("[^"]*"|'[^']*'|[^\s,{}]+)`)
+	classVariable = pattern.New(`^VSPHERE_[A-Z_]*(PCI_DEVICES|CUSTOM_VMX_KEYS|HARDWARE_VERSION):\s*["']?([^"'\s]+)["']?$`)
+	manifestLine  = pattern.New(`^\s{2,}\S|^\s*(?:- )*["']?[\w./-]+["']?\s*:(?:\s.*|)$|^\s*(?:- )?[{}\[\],]+$|^\s*- [\w."'/-]+$|^---$`)
+	manifestPair  = pattern.New(`^\s*((?:- )*)["']?([\w./-]+)["']?\s*:\s*(.*)$`)
+	numberForm    = pattern.New(`^["']?(?:0[xX][0-9a-fA-F]{1,4}|-?[0-9]{1,5}|[0-9a-fA-F]{4})["']?$`)
 )
 
 // isClassDevice knows a line with the id of a device: a number, as other systems have ids of other kinds by the same name.
@@ -89,7 +90,7 @@ func readManifest(b *build, s section) {
 	at.end(b)
 }
 
-var remark = pattern(`\s+#.*$`)
+var remark = pattern.New(`\s+#.*$`)
 
 func withoutRemark(value string) string { return remark().ReplaceAllString(value, "") }
 

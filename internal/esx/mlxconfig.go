@@ -5,17 +5,18 @@ import (
 	"strings"
 
 	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/pattern"
 )
 
 // mlxconfig prints settings in one to three columns: with -e the default, the current value and that of the next boot; without it
 // the next boot alone; versions before 4.15 call the column Current; a set shows the next boot and what it becomes.
 var (
-	configHead    = pattern(`^Configurations:\s*(.*)$`)
-	configDevice  = pattern(`^(?:Device|PCI [Dd]evice):\s*(\S+)$`)
-	configType    = pattern(`^Device type:\s*(\S+)$`)
-	configSetting = pattern(`^\*?\s*(?:RO\s+|\(RO\)\s+)?\*?\s*([A-Z][A-Z0-9_]{2,60}(?:\[[0-9.]+\])?)\s+(?:\(RO\)\s+)?(\S.*)$`)
-	configAlone   = pattern(`^\*?\s*([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)\s+\w+\(-?[0-9]+\)(?:\s+\w+\(-?[0-9]+\)){0,2}$`)
-	configMore    = pattern(`^(?:Name|Description|Device #[0-9]+|Device type|Device|PCI [Dd]evice|Configurations)\s*:|^The '\*' |^Apply new Configuration|^Applying\.\.\.|^-[IEW]- |^\(y/n\)|^parameters? with values`)
+	configHead    = pattern.New(`^Configurations:\s*(.*)$`)
+	configDevice  = pattern.New(`^(?:Device|PCI [Dd]evice):\s*(\S+)$`)
+	configType    = pattern.New(`^Device type:\s*(\S+)$`)
+	configSetting = pattern.New(`^\*?\s*(?:RO\s+|\(RO\)\s+)?\*?\s*([A-Z][A-Z0-9_]{2,60}(?:\[[0-9.]+\])?)\s+(?:\(RO\)\s+)?(\S.*)$`)
+	configAlone   = pattern.New(`^\*?\s*([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)\s+\w+\(-?[0-9]+\)(?:\s+\w+\(-?[0-9]+\)){0,2}$`)
+	configMore    = pattern.New(`^(?:Name|Description|Device #[0-9]+|Device type|Device|PCI [Dd]evice|Configurations)\s*:|^The '\*' |^Apply new Configuration|^Applying\.\.\.|^-[IEW]- |^\(y/n\)|^parameters? with values`)
 )
 
 func configForm() form {
@@ -192,8 +193,8 @@ func (c *configText) setting(name, values string) bool {
 
 // flint query.
 var (
-	flintHead = pattern(`^Image type:\s+\S`)
-	flintLine = pattern(`^(?:Image type|FW Version(?:\(Running\))?|FW Release Date|Product Version|Rom Info|Description|Base GUID|Base MAC|Image VSD|Device VSD|PSID|Orig PSID|Security Attributes|Security Ver|GUID Description|Part Number|MIC Version|Security version|Encryption|Life cycle|Secure boot fused|EFUSE Security Ver|Image Security Ver|Running FW Version)\s*:|^type=\w+ version=`)
+	flintHead = pattern.New(`^Image type:\s+\S`)
+	flintLine = pattern.New(`^(?:Image type|FW Version(?:\(Running\))?|FW Release Date|Product Version|Rom Info|Description|Base GUID|Base MAC|Image VSD|Device VSD|PSID|Orig PSID|Security Attributes|Security Ver|GUID Description|Part Number|MIC Version|Security version|Encryption|Life cycle|Secure boot fused|EFUSE Security Ver|Image Security Ver|Running FW Version)\s*:|^type=\w+ version=`)
 )
 
 func flintForm() form {

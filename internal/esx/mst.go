@@ -5,16 +5,17 @@ import (
 	"strings"
 
 	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/pattern"
 )
 
 // mst status of MFT, on ESX and on Linux: a list of names, or with -v a table that also tells type, place and interfaces.
 var (
-	mstHead   = pattern(`^(?:MST devices|PCI devices|MST modules|Inband devices|Cables?|Cable devices):$`)
-	mstColumn = pattern(`^DEVICE_TYPE\s+MST\b`)
-	mstRow    = pattern(`^(\w[\w-]*\(rev:\w+\))\s+(\S*)\s+((?:[0-9a-fA-F]{4,8}:)?[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-7])(?:\s+(.*))?$`)
-	mstName   = pattern(`^((?:/dev/(?:mst/)?)?(?:mt[0-9]+_[\w.]+))(?:\s+- .*)?$`)
-	mstState  = pattern(`^(?:MST PCI (?:configuration )?module (?:is not )?loaded|Module mst (?:loaded successfully|is already loaded)|Starting MST.*|Loading MST.*|Create devices|Unloading MST.*|Stopping MST.*|.*No MST devices.*|.*No devices.*|.*mst start.*to load MST.*|Module mst is not loaded.*|Failed to load .*|mst, mft .*)$`)
-	mstMore   = pattern(`^(?:domain:bus:dev\.fn=.*|Chip revision is: .*|\|?-+\|?)$`)
+	mstHead   = pattern.New(`^(?:MST devices|PCI devices|MST modules|Inband devices|Cables?|Cable devices):$`)
+	mstColumn = pattern.New(`^DEVICE_TYPE\s+MST\b`)
+	mstRow    = pattern.New(`^(\w[\w-]*\(rev:\w+\))\s+(\S*)\s+((?:[0-9a-fA-F]{4,8}:)?[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-7])(?:\s+(.*))?$`)
+	mstName   = pattern.New(`^((?:/dev/(?:mst/)?)?(?:mt[0-9]+_[\w.]+))(?:\s+- .*)?$`)
+	mstState  = pattern.New(`^(?:MST PCI (?:configuration )?module (?:is not )?loaded|Module mst (?:loaded successfully|is already loaded)|Starting MST.*|Loading MST.*|Create devices|Unloading MST.*|Stopping MST.*|.*No MST devices.*|.*No devices.*|.*mst start.*to load MST.*|Module mst is not loaded.*|Failed to load .*|mst, mft .*)$`)
+	mstMore   = pattern.New(`^(?:domain:bus:dev\.fn=.*|Chip revision is: .*|\|?-+\|?)$`)
 )
 
 func isMST(command string) bool { return calls(command, "mst", "status") }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/pattern"
 )
 
 // object is an object of the vSphere API as vim-cmd prints it: (vim.vm.ConfigInfo) { name = "vm1", hardware = (...) { ... } }.
@@ -16,10 +17,10 @@ type object struct {
 }
 
 var (
-	objectHead  = pattern(`^(?:\w+ = )?\((?:vim|vmodl)\.[\w.]+\) ?[\[{]$`)
-	objectField = pattern(`^(\w+) = (.*?),?$`)
-	objectKind  = pattern(`^\(([\w.]+)\) ?(.*)$`)
-	objectTitle = pattern(`^(?:Configuration|Listsummary|Runtime information|Guest information):$`)
+	objectHead  = pattern.New(`^(?:\w+ = )?\((?:vim|vmodl)\.[\w.]+\) ?[\[{]$`)
+	objectField = pattern.New(`^(\w+) = (.*?),?$`)
+	objectKind  = pattern.New(`^\(([\w.]+)\) ?(.*)$`)
+	objectTitle = pattern.New(`^(?:Configuration|Listsummary|Runtime information|Guest information):$`)
 )
 
 // objectForm takes lines from a head to its closing brace. They are indented, or braces.

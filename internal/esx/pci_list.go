@@ -5,18 +5,19 @@ import (
 	"strings"
 
 	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/pattern"
 )
 
 // lspci of ESX: a name with the alias of the VMkernel behind it, ids with -n, owners with -p. It always prints the domain.
 var (
-	lspciNamed = pattern(`^(` + sbdf + `) ([A-Z0-9][^:\[\]]*?): (.+?)(?: \[(vm[a-z]+\d+|PF_\d+\.\d+\.\d+_VF_\d+)\])?$`)
-	lspciIDs   = pattern(`^(` + sbdf + `) Class ([0-9a-fA-F]{4}): ([0-9a-fA-F]{4}):([0-9a-fA-F]{4})(?: \[([\w.]+)\])?$`)
-	lspciPass  = pattern(`^(` + sbdf + `)\s+([0-9a-fA-F]{4}):([0-9a-fA-F]{4})\s+[0-9a-fA-F]{4}:[0-9a-fA-F]{4}\s+[0-9a-fA-F]*\s*/\s*\w*\s*/?\s*\w*\s+[A-D@.]\s+([PV])(?:\s+(\S+))?(?:\s+(\S+))?$`)
-	lspciClass = pattern(`^Class ([0-9a-fA-F]{4}): ([0-9a-fA-F]{4}):([0-9a-fA-F]{4})$`)
-	lspciTitle = pattern(`^Seg:Bu:Sl\.F\s+Vend:Dvid`)
-	changeDev  = pattern(`^(` + sbdf + `)\s+([0-9a-fA-F]{4}):([0-9a-fA-F]{4})\s+[0-9a-fA-F]{4}:[0-9a-fA-F]{4}\s+(vmkernel|passthru)(?:\s+(\S+))?$`)
-	virtualOf  = pattern(`^PF_(\d+)\.(\d+)\.(\d+)_VF_(\d+)$`)
-	aliasOf    = pattern(`^vm(?:nic|hba|gfx|usb|k)\d+$`)
+	lspciNamed = pattern.New(`^(` + sbdf + `) ([A-Z0-9][^:\[\]]*?): (.+?)(?: \[(vm[a-z]+\d+|PF_\d+\.\d+\.\d+_VF_\d+)\])?$`)
+	lspciIDs   = pattern.New(`^(` + sbdf + `) Class ([0-9a-fA-F]{4}): ([0-9a-fA-F]{4}):([0-9a-fA-F]{4})(?: \[([\w.]+)\])?$`)
+	lspciPass  = pattern.New(`^(` + sbdf + `)\s+([0-9a-fA-F]{4}):([0-9a-fA-F]{4})\s+[0-9a-fA-F]{4}:[0-9a-fA-F]{4}\s+[0-9a-fA-F]*\s*/\s*\w*\s*/?\s*\w*\s+[A-D@.]\s+([PV])(?:\s+(\S+))?(?:\s+(\S+))?$`)
+	lspciClass = pattern.New(`^Class ([0-9a-fA-F]{4}): ([0-9a-fA-F]{4}):([0-9a-fA-F]{4})$`)
+	lspciTitle = pattern.New(`^Seg:Bu:Sl\.F\s+Vend:Dvid`)
+	changeDev  = pattern.New(`^(` + sbdf + `)\s+([0-9a-fA-F]{4}):([0-9a-fA-F]{4})\s+[0-9a-fA-F]{4}:[0-9a-fA-F]{4}\s+(vmkernel|passthru)(?:\s+(\S+))?$`)
+	virtualOf  = pattern.New(`^PF_(\d+)\.(\d+)\.(\d+)_VF_(\d+)$`)
+	aliasOf    = pattern.New(`^vm(?:nic|hba|gfx|usb|k)\d+$`)
 )
 
 func lspciForm() form {
@@ -143,8 +144,8 @@ func vendorOf(name string) uint16 {
 
 // passthru.map: vendor, device, method, and whether a function alone may be passed through.
 var (
-	resetLine = pattern(`^([0-9a-fA-F]{4})\s+([0-9a-fA-F]{4})\s+(flr|d3d0|link|bridge|default)(?:\s+(true|false|default))?$`)
-	resetHead = pattern(`^#.*(?:passthrough attributes for devices|vendor-?id\s+device-?id\s+resetMethod)`)
+	resetLine = pattern.New(`^([0-9a-fA-F]{4})\s+([0-9a-fA-F]{4})\s+(flr|d3d0|link|bridge|default)(?:\s+(true|false|default))?$`)
+	resetHead = pattern.New(`^#.*(?:passthrough attributes for devices|vendor-?id\s+device-?id\s+resetMethod)`)
 )
 
 func resetForm() form {

@@ -3,12 +3,14 @@ package esx
 import (
 	"fmt"
 	"strings"
+
+	"railwright.dev/railwright/internal/pattern"
 )
 
 // PowerCLI, Get-PassthroughDevice | Format-List: numbers are decimal, and ids signed numbers of 16 bits.
 var (
-	powerBegins = pattern(`^(?:Bus|ClassId)\s+: -?[0-9]+$`)
-	powerLine   = pattern(`^([A-Z]\w{1,30})\s*: ?(.*)$`)
+	powerBegins = pattern.New(`^(?:Bus|ClassId)\s+: -?[0-9]+$`)
+	powerLine   = pattern.New(`^([A-Z]\w{1,30})\s*: ?(.*)$`)
 )
 
 func powerCLIForm() form {

@@ -2,16 +2,12 @@ package esx
 
 import (
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
-)
 
-// pattern is a regular expression that is compiled when it is first used.
-func pattern(expression string) func() *regexp.Regexp {
-	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
-}
+	"railwright.dev/railwright/internal/pattern"
+)
 
 // form is how the output of a tool begins and goes on, and what it says.
 type form struct {
@@ -125,37 +121,15 @@ func signs() []string {
 	}
 }
 
-// signTable finds the signs by their first three bytes: every line of every text that is read goes through here.
-type signTable struct {
-	seen  [1 << 12]bool
-	signs map[int][]string
-}
-
-var allSigns = sync.OnceValue(func() *signTable {
-	t := &signTable{signs: map[int][]string{}}
-	for _, sign := range append(signs(), manifestSigns()...) {
-		at := hashOf(sign)
-		t.seen[at], t.signs[at] = true, append(t.signs[at], sign)
-	}
-	return t
+var allSigns = sync.OnceValue(func() *pattern.Set {
+	set := pattern.NewSet()
+	set.Add(append(signs(), manifestSigns()...)...)
+	return set
 })
 
-// hashOf is of the first three bytes of a text, which has as many.
-func hashOf(text string) int {
-	return (int(text[0])*31 ^ int(text[1])*7 ^ int(text[2])<<4) & (1<<12 - 1)
-}
+func mayBegin(line string) bool { return allSigns().Any(line) }
 
-func mayBegin(line string) bool {
-	t := allSigns()
-	for i := 0; i+3 <= len(line); i++ {
-		if at := hashOf(line[i:]); t.seen[at] && slices.ContainsFunc(t.signs[at], func(sign string) bool { return strings.HasPrefix(line[i:], sign) }) {
-			return true
-		}
-	}
-	return false
-}
-
-var loneAddress = pattern(`^` + sbdf + `$`)
+var loneAddress = pattern.New(`^` + sbdf + `$`)
 
 func (s *section) add(number int, line string) {
 	s.lines = append(s.lines, strings.Clone(line))
@@ -173,7 +147,7 @@ func formOf(line string, at place) *form {
 }
 
 // escapes are what a terminal makes colours of.
-var escapes = pattern(`\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b\][^\x07]*\x07`)
+var escapes = pattern.New(`\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b\][^\x07]*\x07`)
 
 // plain takes a line without its end, without colours, and without the backslashes by which documents keep a _ from being italic.
 func plain(line string) string {
@@ -189,12 +163,12 @@ func plain(line string) string {
 
 // Prompts: of the shell of ESX and of documents about it, of older ESX, and a sign alone.
 var (
-	promptESX   = pattern(`^\[?(?:[\w.-]+@[\w.-]+:[^\]]*|ESXi?|[\w.-]+@[\w.-]+ [^\]]*)\]\s?[#$%]?\s*(.*)$`)
-	promptOld   = pattern(`^(?:~|/[\w./-]*) [#$] (.*)$`)
-	promptBare  = pattern(`^[#$>] ?(\S.*)$`)
-	promptHost  = pattern(`^[\w.-]+@[\w.-]+:[^#$ ]* ?[#$] ?(.*)$`)
-	promptPower = pattern(`^(?:PS [^>]*|PowerCLI [^>]*)> ?(.*)$`)
-	debugLine   = pattern(`^DEBUG: .*?((?:Get|Set|New)-\w+)$`)
+	promptESX   = pattern.New(`^\[?(?:[\w.-]+@[\w.-]+:[^\]]*|ESXi?|[\w.-]+@[\w.-]+ [^\]]*)\]\s?[#$%]?\s*(.*)$`)
+	promptOld   = pattern.New(`^(?:~|/[\w./-]*) [#$] (.*)$`)
+	promptBare  = pattern.New(`^[#$>] ?(\S.*)$`)
+	promptHost  = pattern.New(`^[\w.-]+@[\w.-]+:[^#$ ]* ?[#$] ?(.*)$`)
+	promptPower = pattern.New(`^(?:PS [^>]*|PowerCLI [^>]*)> ?(.*)$`)
+	debugLine   = pattern.New(`^DEBUG: .*?((?:Get|Set|New)-\w+)$`)
 )
 
 // PromptHost is the host that a prompt of the shell of ESX names; empty: the line is none.
@@ -208,10 +182,10 @@ func PromptHost(line string) string {
 	return ""
 }
 
-var promptName = pattern(`^\[[\w.-]+@([\w.-]+):[^\]]*\]`)
+var promptName = pattern.New(`^\[[\w.-]+@([\w.-]+):[^\]]*\]`)
 
 // shellOfESX is a prompt that no other shell has by default: a colon between host and folder, within brackets.
-var shellOfESX = pattern(`^\[(?:[\w.-]+@[\w.-]+:[^\]]*|ESXi?)\]`)
+var shellOfESX = pattern.New(`^\[(?:[\w.-]+@[\w.-]+:[^\]]*|ESXi?)\]`)
 
 func promptOf(text string) (shell string, ok bool) {
 	text = strings.TrimLeft(text, "*` ")
@@ -222,7 +196,7 @@ func promptOf(text string) (shell string, ok bool) {
 		return "", false
 	}
 	for _, p := range []struct {
-		form func() *regexp.Regexp
+		form func() *pattern.Regexp
 		may  bool // what each must have: a line of a log begins with a bracket too
 	}{
 		{promptESX, text[0] == '[' && strings.Contains(text, "]") || strings.Contains(text, "@") || strings.HasPrefix(text, "ESX")},
@@ -259,6 +233,10 @@ func programs() []string {
 func isOurs(text string) bool {
 	if folder, rest, ok := strings.Cut(text, "&&"); ok && strings.HasPrefix(strings.TrimSpace(folder), "cd ") {
 		text = strings.TrimSpace(rest)
+	}
+	first, _, _ := strings.Cut(text, " ")
+	if !slices.Contains([]string{"cd", "cat", "grep", "vi", "reboot", "uname"}, first) && !slices.Contains(programs(), path.Base(first)) && !strings.Contains(first, "\t") {
+		return false // nearly every line
 	}
 	words := strings.Fields(text)
 	switch {

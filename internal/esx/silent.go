@@ -3,10 +3,12 @@ package esx
 import (
 	"slices"
 	"strings"
+
+	"railwright.dev/railwright/internal/pattern"
 )
 
 // plainWord is a search that means itself: no pattern of grep.
-var plainWord = pattern(`^["']?([\w-]{3,})["']?$`)
+var plainWord = pattern.New(`^["']?([\w-]{3,})["']?$`)
 
 // asked takes a command that printed nothing that is read. Where the text goes on with another command it printed nothing at all:
 // what a search in a list did not find is not there.

@@ -1,20 +1,21 @@
 package esx
 
 import (
-	"regexp"
 	"slices"
 	"strings"
+
+	"railwright.dev/railwright/internal/pattern"
 )
 
 // table is a list that esxcli prints with a head, a rule of dashes below it, and a row per entry. The rule says where columns
 // begin. Where a text was copied without its spaces the shape of a row says it, as far as the cells leave no doubt.
 type table struct {
 	kind  string
-	head  *regexp.Regexp
-	row   *regexp.Regexp // a whole row, with a group for each field
-	lone  bool           // a row is known without a head
-	under []string       // words of the command behind which a row is known without a head
-	more  *regexp.Regexp // what may stand below a row
+	head  *pattern.Regexp
+	row   *pattern.Regexp // a whole row, with a group for each field
+	lone  bool            // a row is known without a head
+	under []string        // words of the command behind which a row is known without a head
+	more  *pattern.Regexp // what may stand below a row
 }
 
 func (t *table) form() form {
@@ -159,7 +160,7 @@ const typeNames = `(?:(?i:bool|u?int(?:8|16|32|64)?|u?short|u?long|char|string|a
 // allTables is that list.
 func allTables() []*table {
 	address := `[0-9a-fA-F]{4,5}:[0-9a-fA-F]{2,3}:[0-9a-fA-F]{2}\.[0-7]`
-	ex := regexp.MustCompile
+	ex := pattern.MustCompile
 	return []*table{
 		{kind: "esxcli system settings kernel list", head: ex(`^\s*Name\s+Type\s+.*\bConfigured\s+Runtime\s+Default\b`), lone: true,
 			row: ex(`^\s*(?P<name>[A-Za-z][\w.]*)\s+(?P<type>Bool|Int8|Int16|Int32|Int64|Uint8|Uint16|Uint32|Uint64|String)\s+(?P<configured>\S+)\s+(?P<runtime>\S+)\s+(?P<default>\S+)(?:\s+(?P<description>.*))?$`)},

@@ -4,13 +4,14 @@ import (
 	"strings"
 
 	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/pattern"
 )
 
 // vim-cmd vmsvc/getallvms: one line per virtual machine.
 var (
-	vmListHead = pattern(`^Vmid\s+Name\s+File\b`)
-	vmListRow  = pattern(`^(\d+)\s+(\S.*?)\s+\[[^\]]+\] .*\.vmx\s+\S+\s+vmx-(\d+)`)
-	vmListFold = pattern(`^(?i:skipping invalid vm)`)
+	vmListHead = pattern.New(`^Vmid\s+Name\s+File\b`)
+	vmListRow  = pattern.New(`^(\d+)\s+(\S.*?)\s+\[[^\]]+\] .*\.vmx\s+\S+\s+vmx-(\d+)`)
+	vmListFold = pattern.New(`^(?i:skipping invalid vm)`)
 )
 
 func vmListForm() form {

@@ -6,14 +6,15 @@ import (
 	"strings"
 
 	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/pattern"
 )
 
 // Settings of a virtual machine: the lines of its .vmx file, and ExtraConfig as people and clients write it.
 var (
-	vmxBegins = pattern(`^(?:pciPassthru[\w.]*|sched\.(?:mem|cpu)\.[\w.]+|hypervisor\.cpuid\.\w+|virtualHW\.\w+|displayName|numvcpus|memSize|config\.version|\.encoding|firmware|vvtd\.enable|uefi\.\w[\w.]*)\s*=\s*"[^"]*"$`)
-	vmxLine   = pattern(`^([\w.:-]+)\s*=\s*"([^"]*)"$`)
-	extraLine = pattern(`^(?:- |\* )?(pciPassthru[0-9]*\.[\w.]+|(?i:relaxACSforP2P))\s*(?:=|:|\s)\s*"?([^\s",]+)"?$`)
-	deviceKey = pattern(`^pciPassthru([0-9]{1,3})\.(\w[\w.]*)$`)
+	vmxBegins = pattern.New(`^(?:pciPassthru[\w.]*|sched\.(?:mem|cpu)\.[\w.]+|hypervisor\.cpuid\.\w+|virtualHW\.\w+|displayName|numvcpus|memSize|config\.version|\.encoding|firmware|vvtd\.enable|uefi\.\w[\w.]*)\s*=\s*"[^"]*"$`)
+	vmxLine   = pattern.New(`^([\w.:-]+)\s*=\s*"([^"]*)"$`)
+	extraLine = pattern.New(`^(?:- |\* )?(pciPassthru[0-9]*\.[\w.]+|(?i:relaxACSforP2P))\s*(?:=|:|\s)\s*"?([^\s",]+)"?$`)
+	deviceKey = pattern.New(`^pciPassthru([0-9]{1,3})\.(\w[\w.]*)$`)
 )
 
 func vmxForm() form {

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/pattern"
 )
 
 // worldForm reads esxcli vm process list: the virtual machines that run, each with the id by which other tools call it.
@@ -16,7 +17,7 @@ func worldForm() form {
 	}
 }
 
-var worldLine = pattern(`^\s+World ID: \d+$`)
+var worldLine = pattern.New(`^\s+World ID: \d+$`)
 
 func readWorlds(b *build, s section) {
 	if !slices.ContainsFunc(s.lines, worldLine().MatchString) {

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/pattern"
 )
 
 // addressTool are addresses and cables as people write them down, brought into lines of one form:
@@ -21,14 +22,14 @@ type addressTable struct{ columns []string }
 
 var (
 	// "A f0 10.99.3.1 <-> C f1 10.99.3.2"
-	ringLine = pattern(`^[-*\s]*([A-Za-z][\w-]{0,30})[ .:](f[01]|p[01]|port[ ]?[01])\s+([0-9.]+(?:/[0-9]{1,2})?)\s*(?:<-+>|-+>|↔|=)\s*([A-Za-z][\w-]{0,30})[ .:](f[01]|p[01]|port[ ]?[01])\s+([0-9.]+(?:/[0-9]{1,2})?)`)
+	ringLine = pattern.New(`^[-*\s]*([A-Za-z][\w-]{0,30})[ .:](f[01]|p[01]|port[ ]?[01])\s+([0-9.]+(?:/[0-9]{1,2})?)\s*(?:<-+>|-+>|↔|=)\s*([A-Za-z][\w-]{0,30})[ .:](f[01]|p[01]|port[ ]?[01])\s+([0-9.]+(?:/[0-9]{1,2})?)`)
 	// "01-p0<->03-p0" and "`node-a.port0` -> `node-b.port1`", several in a line
-	cableText = pattern("`?([A-Za-z0-9][\\w-]{0,30}?)[-.: ](?:p|port|port )([01])`?\\s*(?:<-+>|-+>|↔|–)\\s*`?([A-Za-z0-9][\\w-]{0,30}?)[-.: ](?:p|port|port )([01])\\b")
+	cableText = pattern.New("`?([A-Za-z0-9][\\w-]{0,30}?)[-.: ](?:p|port|port )([01])`?\\s*(?:<-+>|-+>|↔|–)\\s*`?([A-Za-z0-9][\\w-]{0,30}?)[-.: ](?:p|port|port )([01])\\b")
 	// "spark1 enp1s0f1np1 192.168.100.10/24, enP2p1s0f1np1 192.168.101.10"
-	hostAddresses = pattern(`^[-*\s]*([A-Za-z][\w-]{0,30}):?\s+(en[\w]{2,13}:?\s+[0-9]+\.[0-9.]+(?:/[0-9]{1,2})?.*)$`)
+	hostAddresses = pattern.New(`^[-*\s]*([A-Za-z][\w-]{0,30}):?\s+(en[\w]{2,13}:?\s+[0-9]+\.[0-9.]+(?:/[0-9]{1,2})?.*)$`)
 	// "sudo ip addr add 192.168.100.10/24 dev enp1s0f0np0", of guides and of people who tell what they typed (ip-address(8))
-	addressAdd = pattern(`\bip (?:-4 )?a(?:ddr|ddress)? (?:add|replace) ([0-9.]+(?:/[0-9]{1,2})?) (?:brd \S+ )?dev (en[A-Za-z0-9]{2,13})\b`)
-	nicAddress = pattern(`\b(en[A-Za-z0-9]{2,13}):?\s+([0-9]+\.[0-9]+\.[0-9]+\.[0-9]+(?:/[0-9]{1,2})?)`)
+	addressAdd = pattern.New(`\bip (?:-4 )?a(?:ddr|ddress)? (?:add|replace) ([0-9.]+(?:/[0-9]{1,2})?) (?:brd \S+ )?dev (en[A-Za-z0-9]{2,13})\b`)
+	nicAddress = pattern.New(`\b(en[A-Za-z0-9]{2,13}):?\s+([0-9]+\.[0-9]+\.[0-9]+\.[0-9]+(?:/[0-9]{1,2})?)`)
 )
 
 // line returns what a line says; nil: it is none of these.
@@ -122,7 +123,7 @@ func tableAddress(text string) (netip.Prefix, bool) {
 	return netip.PrefixFrom(a, 32), true
 }
 
-var addressRow = pattern(`^(?:address \S+ [0-9.]+(?:/[0-9]{1,2})?|cable p[01] \S+ p[01])$`)
+var addressRow = pattern.New(`^(?:address \S+ [0-9.]+(?:/[0-9]{1,2})?|cable p[01] \S+ p[01])$`)
 
 func isAddressRow(line string) bool {
 	return (strings.HasPrefix(line, "address ") || strings.HasPrefix(line, "cable ")) && addressRow().MatchString(strings.TrimSpace(line))

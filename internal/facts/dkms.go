@@ -6,6 +6,7 @@ import (
 
 	"railwright.dev/railwright/internal/fabric"
 	"railwright.dev/railwright/internal/host"
+	"railwright.dev/railwright/internal/pattern"
 )
 
 const dkmsFolder = "/var/lib/dkms"
@@ -26,7 +27,7 @@ func dkmsRuns(h host.Host, f *fabric.Facts) []toolRun {
 //	amdgpu/6.8.5-2009582.22.04, 5.15.0-119-generic, x86_64: installed
 //	nvidia, 535.183.01, 6.8.0-60-generic, x86_64: installed (original_module exists)
 //	bnxt_en/1.10.3: added
-var dkmsLine = pattern(`^([\w.+-]+)(?:/|, )([\w.+:~-]+?)(?:, ([\w.+~-]+), ([\w-]+))?: (added|built|installed)\b`)
+var dkmsLine = pattern.New(`^([\w.+-]+)(?:/|, )([\w.+:~-]+?)(?:, ([\w.+~-]+), ([\w-]+))?: (added|built|installed)\b`)
 
 func knowsDKMS(text string) bool {
 	return hasLine(text, func(line string) bool { return dkmsLine().MatchString(strings.TrimSpace(line)) })

@@ -2,12 +2,12 @@ package facts
 
 import (
 	"errors"
-	"regexp"
 	"slices"
 	"strings"
 
 	"railwright.dev/railwright/internal/fabric"
 	"railwright.dev/railwright/internal/host"
+	"railwright.dev/railwright/internal/pattern"
 )
 
 const (
@@ -26,9 +26,9 @@ func dmesgRuns(host.Host, *fabric.Facts) []toolRun {
 // "[Tue May 27 11:30:40 2025] " (-T), "2025-05-27T11:30:40,123456+02:00 " (--time-format iso), and behind it
 // "[T1234] " or "[   C3] ", the caller.
 var (
-	logFacility = pattern(`^(?:<[0-9]{1,3}>|[a-z0-9]+ *:[a-z]+ *: )`)
-	logTime     = pattern(`^(?:\[ *[0-9]+\.[0-9]+\]|\[[A-Z][a-z]{2} [A-Z][a-z]{2} [ 0-9][0-9] [0-9:]{8}(?: [0-9]{4})?\]|\[ *\+?[0-9]+\.[0-9]+\]|[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:]{8},[0-9]+[+-][0-9:]+|[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]+)?) ?`)
-	logCaller   = pattern(`^\[ *[TC][0-9]+\] ?`)
+	logFacility = pattern.New(`^(?:<[0-9]{1,3}>|[a-z0-9]+ *:[a-z]+ *: )`)
+	logTime     = pattern.New(`^(?:\[ *[0-9]+\.[0-9]+\]|\[[A-Z][a-z]{2} [A-Z][a-z]{2} [ 0-9][0-9] [0-9:]{8}(?: [0-9]{4})?\]|\[ *\+?[0-9]+\.[0-9]+\]|[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:]{8},[0-9]+[+-][0-9:]+|[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]+)?) ?`)
+	logCaller   = pattern.New(`^\[ *[TC][0-9]+\] ?`)
 )
 
 // logText removes what precedes the text; stamped reports whether that had a time.
@@ -47,7 +47,7 @@ func logText(line string) (text string, stamped bool) {
 }
 
 // without is a text without what a form finds at its beginning.
-func without(form *regexp.Regexp, text string) string {
+func without(form *pattern.Regexp, text string) string {
 	if at := form.FindStringIndex(text); at != nil {
 		return text[at[1]:]
 	}

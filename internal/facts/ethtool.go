@@ -6,6 +6,7 @@ import (
 
 	"railwright.dev/railwright/internal/fabric"
 	"railwright.dev/railwright/internal/host"
+	"railwright.dev/railwright/internal/pattern"
 )
 
 // ethtoolRuns asks about every interface that is a PCI function; ethtool takes one at a time.
@@ -89,7 +90,7 @@ func ethtoolBlocks(text, head, device string, line func(n *fabric.NIC, key, valu
 }
 
 // firmwareBoard is what mlx5 adds to its version: the board, which the RDMA device reports too.
-var firmwareBoard = pattern(` \([A-Z]{2,4}_[0-9A-Z]+\)$`)
+var firmwareBoard = pattern.New(` \([A-Z]{2,4}_[0-9A-Z]+\)$`)
 
 // parseEthtoolDriver reads ethtool -i. It does not name the interface: the bus address does, where no device
 // was asked about.

@@ -6,13 +6,14 @@ import (
 	"strings"
 
 	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/pattern"
 )
 
 // ethtoolPart is ethtool behind a grep: its lines do not name the interface, the command above them does.
 const ethtoolPart = "ethtool (a part)"
 
 // ethtoolPartLine is what people grep for. Other programs print such lines too, so that it counts below the command only.
-var ethtoolPartLine = pattern(`^\s*(?:Speed: (?:[0-9]+Mb/s|Unknown!.*)|Duplex: \w+!?.*|Lanes: [0-9]+|Auto-negotiation: (?:on|off)|Port: [\w ]+|Link detected: (?:yes|no)\b.*)$`)
+var ethtoolPartLine = pattern.New(`^\s*(?:Speed: (?:[0-9]+Mb/s|Unknown!.*)|Duplex: \w+!?.*|Lanes: [0-9]+|Auto-negotiation: (?:on|off)|Port: [\w ]+|Link detected: (?:yes|no)\b.*)$`)
 
 func isEthtoolPart(line string) bool {
 	return strings.Contains(line, ": ") && ethtoolPartLine().MatchString(strings.TrimRight(line, " \r"))

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/pattern"
 )
 
 // The partitions of Fabric Manager, as fmpm -l prints them (github.com/NVIDIA/Fabric-Manager-Client: JSON whose keys are sorted, so
@@ -18,10 +19,10 @@ const (
 )
 
 var (
-	fmpmField  = pattern(`^\s*"(partitionId|numGpus|isActive|physicalId)"\s*:\s*([0-9]{1,4}),?$`)
-	fmpmHead   = pattern(`^\s*"(?:maxNumPartitions|numPartitions|partitionInfo|gpuInfo|maxNumNvLinks)"\s*:\s*(?:\[|[0-9]{1,4},?)$`)
-	fmpmOther  = pattern(`^\s*(?:"(?:gpuInfo|partitionInfo|version|numPartitions|maxNumPartitions|maxNumNvLinks|numNvLinksAvailable|nvlinkLineRateMBps|pciBusId|uuid)"\s*:.*|[][{}]+,?)$`)
-	moduleLine = pattern(`^\s+Module Id\s+: ([0-9]{1,3})$`)
+	fmpmField  = pattern.New(`^\s*"(partitionId|numGpus|isActive|physicalId)"\s*:\s*([0-9]{1,4}),?$`)
+	fmpmHead   = pattern.New(`^\s*"(?:maxNumPartitions|numPartitions|partitionInfo|gpuInfo|maxNumNvLinks)"\s*:\s*(?:\[|[0-9]{1,4},?)$`)
+	fmpmOther  = pattern.New(`^\s*(?:"(?:gpuInfo|partitionInfo|version|numPartitions|maxNumPartitions|maxNumNvLinks|numNvLinksAvailable|nvlinkLineRateMBps|pciBusId|uuid)"\s*:.*|[][{}]+,?)$`)
+	moduleLine = pattern.New(`^\s+Module Id\s+: ([0-9]{1,3})$`)
 )
 
 func isFMPMField(line string) bool {

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/pattern"
 )
 
 // Lines of gpud scan about the NVLink fabric, which has a table per host with a block for each GPU:
@@ -12,8 +13,8 @@ import (
 //	| GPU UUID                | GPU-00000000-0000-0000-0000-000000000000 |
 //	| State                   | Completed                                |
 var (
-	gpudTitle = pattern(`^\S* ?(\S+) checked fabric state$`)
-	gpudRow   = pattern(`^\| (GPU UUID|Clique ID|Cluster UUID|State|Status|Health Summary|Bandwidth|Route Recovery|Route Unhealthy|Access Timeout Recovery) +\| (.*?) *\|$`)
+	gpudTitle = pattern.New(`^\S* ?(\S+) checked fabric state$`)
+	gpudRow   = pattern.New(`^\| (GPU UUID|Clique ID|Cluster UUID|State|Status|Health Summary|Bandwidth|Route Recovery|Route Unhealthy|Access Timeout Recovery) +\| (.*?) *\|$`)
 )
 
 func isGpudLine(line string) bool {

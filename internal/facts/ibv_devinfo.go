@@ -9,6 +9,7 @@ import (
 
 	"railwright.dev/railwright/internal/fabric"
 	"railwright.dev/railwright/internal/host"
+	"railwright.dev/railwright/internal/pattern"
 )
 
 // ibvDevinfoRuns reads what only verbs report, the MTU of a port, wherever there is an RDMA device.
@@ -23,7 +24,7 @@ func knowsIbvDevinfo(text string) bool {
 	return hasLine(text, func(line string) bool { return strings.HasPrefix(line, "hca_id:") })
 }
 
-var ibvGID = pattern(`^GID\[ *([0-9]{1,6})\]:\s*([0-9a-fA-F:.]+)(?:, (.+))?$`)
+var ibvGID = pattern.New(`^GID\[ *([0-9]{1,6})\]:\s*([0-9a-fA-F:.]+)(?:, (.+))?$`)
 
 // parseIbvDevinfo reads ibv_devinfo, with -v its GID table too.
 func parseIbvDevinfo(text, _ string) (fabric.Facts, error) {

@@ -11,6 +11,7 @@ import (
 
 	"railwright.dev/railwright/internal/fabric"
 	"railwright.dev/railwright/internal/host"
+	"railwright.dev/railwright/internal/pattern"
 )
 
 // ipAddressRuns asks ip only where the kernel's own answer could not be had.
@@ -19,7 +20,7 @@ func ipAddressRuns(_ host.Host, f *fabric.Facts) []toolRun {
 }
 
 // ipLinkHead is "4: eth1@if3: <BROADCAST,UP,LOWER_UP> mtu 9000 qdisc mq state UP group default qlen 1000".
-var ipLinkHead = pattern(`^([0-9]{1,9}): ([^:@\s]+)(?:@\S+)?: <([A-Z0-9_,-]*)> mtu ([0-9]{1,9})\b(.*)$`)
+var ipLinkHead = pattern.New(`^([0-9]{1,9}): ([^:@\s]+)(?:@\S+)?: <([A-Z0-9_,-]*)> mtu ([0-9]{1,9})\b(.*)$`)
 
 func knowsIPAddress(text string) bool {
 	return hasLine(text, func(line string) bool { return ipLinkHead().MatchString(strings.TrimLeft(line, " \t")) }) || isIPJSON(text, `"ifindex"`, `"ifname"`, `"mtu"`)

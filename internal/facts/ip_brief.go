@@ -4,13 +4,14 @@ import (
 	"strings"
 
 	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/pattern"
 )
 
 // ipBriefTool is ip -br address and ip -br link, whose lines people comment at their ends.
 const ipBriefTool = "ip -br"
 
 // ipBriefLine is "enp1s0f0np0      UP             172.31.5.1/29 metric 100"; of ip -br link a MAC address and flags follow.
-var ipBriefLine = pattern(`^([A-Za-z][\w.-]{0,14})(?:@\S+)?\s+(UP|DOWN|UNKNOWN|LOWERLAYERDOWN|DORMANT|NOTPRESENT)\b\s*(.*)$`)
+var ipBriefLine = pattern.New(`^([A-Za-z][\w.-]{0,14})(?:@\S+)?\s+(UP|DOWN|UNKNOWN|LOWERLAYERDOWN|DORMANT|NOTPRESENT)\b\s*(.*)$`)
 
 func isIPBrief(line string) bool {
 	if !strings.Contains(line, " UP") && (!strings.Contains(line, "OWN") || // of DOWN and UNKNOWN

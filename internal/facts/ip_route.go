@@ -10,6 +10,7 @@ import (
 
 	"railwright.dev/railwright/internal/fabric"
 	"railwright.dev/railwright/internal/host"
+	"railwright.dev/railwright/internal/pattern"
 )
 
 // ipRouteRuns asks ip only where the kernel's own answer could not be had.
@@ -38,7 +39,7 @@ func isRouteLine(line string) bool {
 }
 
 // routePrompt is a command line that was copied along with what it printed.
-var routePrompt = pattern(`^\s*[$#>].*\bip\b.*\bro?u?t?e?\b.*\btable ([0-9]+)\s*$`)
+var routePrompt = pattern.New(`^\s*[$#>].*\bip\b.*\bro?u?t?e?\b.*\btable ([0-9]+)\s*$`)
 
 // ipRoute is a route as ip prints it, in text or JSON.
 type ipRoute struct {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/pattern"
 )
 
 // commandLineHead begins /proc/cmdline wherever a boot loader wrote it.
@@ -25,10 +26,10 @@ func parseCommandLine(text, _ string) (fabric.Facts, error) {
 }
 
 // unameLine is what uname -a prints: "Linux node1 5.15.0-91-generic #101-Ubuntu SMP ...".
-var unameLine = pattern(`^Linux [\w.-]+ ([0-9]+\.[0-9]+\S*) #`)
+var unameLine = pattern.New(`^Linux [\w.-]+ ([0-9]+\.[0-9]+\S*) #`)
 
 // esxLine is what it prints on ESX: "VMkernel esx1 8.0.3 #1 SMP Release build-24280767 ... x86_64 ESXi".
-var esxLine = pattern(`^VMkernel [\w.-]+ ([0-9]+\.[0-9]+\S*) #.* ESXi?\s*$`)
+var esxLine = pattern.New(`^VMkernel [\w.-]+ ([0-9]+\.[0-9]+\S*) #.* ESXi?\s*$`)
 
 func isUnameLine(line string) bool {
 	return strings.HasPrefix(line, "Linux ") && unameLine().MatchString(line) || strings.HasPrefix(line, "VMkernel ") && esxLine().MatchString(line)
@@ -51,10 +52,10 @@ func parseUname(text, _ string) (fabric.Facts, error) {
 }
 
 // ulimitLine is a line of ulimit -a of bash: "max locked memory           (kbytes, -l) 64".
-var ulimitLine = pattern(`^[a-z][a-z /-]+\((?:[a-z0-9-]+(?: bytes)?, )?-[a-zA-Z]\) +(unlimited|[0-9]{1,19})$`)
+var ulimitLine = pattern.New(`^[a-z][a-z /-]+\((?:[a-z0-9-]+(?: bytes)?, )?-[a-zA-Z]\) +(unlimited|[0-9]{1,19})$`)
 
 func isUlimitLine(line string) bool {
-	return strings.Contains(line, "-") && strings.Contains(line, "(") && ulimitLine().MatchString(strings.TrimRight(line, " \r\n"))
+	return strings.HasPrefix(strings.TrimLeft(line, "abcdefghijklmnopqrstuvwxyz /-"), "(") && ulimitLine().MatchString(strings.TrimRight(line, " \r\n"))
 }
 
 func knowsUlimit(text string) bool { return hasLine(text, isUlimitLine) }

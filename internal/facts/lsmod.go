@@ -4,16 +4,17 @@ import (
 	"strings"
 
 	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/pattern"
 )
 
 // lsmodLine is "nvidia_peermem         16384  0" and with those that use it behind; a size is of whole pages.
-var lsmodLine = pattern(`^([a-zA-Z0-9_]+) {2,}([0-9]{4,9}) {1,6}-?[0-9]{1,5}(?: +[a-zA-Z0-9_,\[\]-]+)?$`)
+var lsmodLine = pattern.New(`^([a-zA-Z0-9_]+) {2,}([0-9]{4,9}) {1,6}-?[0-9]{1,5}(?: +[a-zA-Z0-9_,\[\]-]+)?$`)
 
 func isLsmodLine(line string) bool {
 	if strings.HasPrefix(line, "Module ") && strings.HasSuffix(strings.TrimSpace(line), "Used by") {
 		return true
 	}
-	if !strings.Contains(line, "  ") {
+	if name := strings.IndexByte(line, ' '); name < 1 || !strings.HasPrefix(line[name:], "  ") {
 		return false
 	}
 	m := lsmodLine().FindStringSubmatch(strings.TrimRight(line, " \r\n"))

@@ -9,6 +9,7 @@ import (
 
 	"railwright.dev/railwright/internal/fabric"
 	"railwright.dev/railwright/internal/host"
+	"railwright.dev/railwright/internal/pattern"
 )
 
 // lspciHead is the line that begins a function, in the forms of lspci, -n and -nn:
@@ -16,15 +17,15 @@ import (
 //	0000:20:00.0 PCI bridge [0604]: Red Hat, Inc. QEMU PCIe Root port [1b36:000c] (prog-if 00 [Normal decode])
 //	20:00.0 0604: 1b36:000c (rev 02)
 //	20:00.0 PCI bridge: Red Hat, Inc. QEMU PCIe Root port
-var lspciHead = pattern(`^((?:[0-9a-f]{4,8}:)?[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]) ([^:\[]+?)?(?: ?\[?([0-9a-f]{4})\]?)?: (.+)$`)
+var lspciHead = pattern.New(`^((?:[0-9a-f]{4,8}:)?[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]) ([^:\[]+?)?(?: ?\[?([0-9a-f]{4})\]?)?: (.+)$`)
 
 var (
-	lspciID        = pattern(`(?:\[|^)([0-9a-f]{4}):([0-9a-f]{4})(?:\]|$| \()`)
-	lspciInterface = pattern(`\(prog-if ([0-9a-f]{2})`)
-	lspciLink      = pattern(`Speed (unknown|[0-9.]+GT/s)(?: \(\w+\))?, Width x([0-9]+)`)
-	lspciPayload   = pattern(`MaxPayload ([0-9]+) bytes, MaxReadReq ([0-9]+) bytes`)
-	lspciExtended  = pattern(`^Capabilities: \[[1-9a-f][0-9a-f]{2} v[0-9]+\] `)
-	lspciBus       = pattern(`^Bus: primary=[0-9a-f]{2}, secondary=([0-9a-f]{2}),`)
+	lspciID        = pattern.New(`(?:\[|^)([0-9a-f]{4}):([0-9a-f]{4})(?:\]|$| \()`)
+	lspciInterface = pattern.New(`\(prog-if ([0-9a-f]{2})`)
+	lspciLink      = pattern.New(`Speed (unknown|[0-9.]+GT/s)(?: \(\w+\))?, Width x([0-9]+)`)
+	lspciPayload   = pattern.New(`MaxPayload ([0-9]+) bytes, MaxReadReq ([0-9]+) bytes`)
+	lspciExtended  = pattern.New(`^Capabilities: \[[1-9a-f][0-9a-f]{2} v[0-9]+\] `)
+	lspciBus       = pattern.New(`^Bus: primary=[0-9a-f]{2}, secondary=([0-9a-f]{2}),`)
 )
 
 // lspciRuns asks lspci only where sysfs listed no function at all: it reads the same files.

@@ -4,14 +4,15 @@ import (
 	"strings"
 
 	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/pattern"
 )
 
 // lspciRegister finds the registers of a link, of which people paste a line for each device or one for both:
 //
 //	0002:01:00.0  LnkCap: Speed 32GT/s, Width x4    LnkSta: Speed 32GT/s, Width x2 (downgraded)
 var (
-	lspciRegister = pattern(`(LnkCap|LnkSta):.*?Speed (unknown|[0-9.]+GT/s)(?: \(\w+\))?, Width x([0-9]+)`)
-	lspciAddress  = pattern(`^\s*((?:[0-9a-f]{4}:)?[0-9a-f]{2}:[0-9a-f]{2}\.[0-7])[ :]`)
+	lspciRegister = pattern.New(`(LnkCap|LnkSta):.*?Speed (unknown|[0-9.]+GT/s)(?: \(\w+\))?, Width x([0-9]+)`)
+	lspciAddress  = pattern.New(`^\s*((?:[0-9a-f]{4}:)?[0-9a-f]{2}:[0-9a-f]{2}\.[0-7])[ :]`)
 )
 
 // isLinkLine knows what grep leaves of lspci -vv: the registers of a link, with or without their device.

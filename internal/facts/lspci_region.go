@@ -6,13 +6,14 @@ import (
 	"strings"
 
 	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/pattern"
 )
 
 // regionsTool is lspci behind a grep for memory regions: its lines do not name the device, the command above them does.
 const regionsTool = "lspci regions"
 
 // lspciRegion is how lspci prints a memory region (pciutils, lspci.c, show_bases): "Region 1: Memory at <unassigned> (64-bit, ...)".
-var lspciRegion = pattern(`^\s*Region ([0-5]): (?:\[virtual\] )?Memory at (<unassigned>|<ignored>|[0-9a-f]{1,16}) \(`)
+var lspciRegion = pattern.New(`^\s*Region ([0-5]): (?:\[virtual\] )?Memory at (<unassigned>|<ignored>|[0-9a-f]{1,16}) \(`)
 
 // regionOf reads such a line; ok is false where it is another, or of a region that lspci was told to leave out.
 func regionOf(line string) (r fabric.PCIRegion, ok bool) {

@@ -6,6 +6,7 @@ import (
 
 	"railwright.dev/railwright/internal/fabric"
 	"railwright.dev/railwright/internal/host"
+	"railwright.dev/railwright/internal/pattern"
 )
 
 // ncclConf is read by every process with NCCL on a node (NCCL user guide, Environment Variables).
@@ -13,7 +14,7 @@ const ncclConf = "/etc/nccl.conf"
 
 // ncclTool are lines of it, or of an environment: NCCL_IB_HCA=rocep1s0f0,roceP2p1s0f0.
 
-var ncclSetting = pattern(`^(?:[#$] )?\s*(?:export |- |-x |--env |-e )?\s*"?((?:NCCL|UCX|GLOO|OMPI_MCA)_[A-Za-z0-9_]+)\s?=\s?(.*)$`)
+var ncclSetting = pattern.New(`^(?:[#$] )?\s*(?:export |- |-x |--env |-e )?\s*"?((?:NCCL|UCX|GLOO|OMPI_MCA)_[A-Za-z0-9_]+)\s?=\s?(.*)$`)
 
 func readNCCLConf(_ context.Context, h host.Host, f *fabric.Facts) {
 	text, err := h.ReadFile(ncclConf)

@@ -8,6 +8,7 @@ import (
 
 	"railwright.dev/railwright/internal/fabric"
 	"railwright.dev/railwright/internal/host"
+	"railwright.dev/railwright/internal/pattern"
 )
 
 // netplanTool names what is read here: the YAML of netplan, which people paste whole, in parts, and without its indentation.
@@ -20,8 +21,8 @@ const netplanFolder = "/etc/netplan"
 const maxNetplan = 1 << 20
 
 var (
-	netplanPath = pattern(`/(?:etc|run|lib)/netplan/[\w.@+-]+\.ya?ml\b`)
-	netplanLine = pattern(`^(- )?([\w.-]+):(?:\s+(.*))?$`)
+	netplanPath = pattern.New(`/(?:etc|run|lib)/netplan/[\w.@+-]+\.ya?ml\b`)
+	netplanLine = pattern.New(`^(- )?([\w.-]+):(?:\s+(.*))?$`)
 )
 
 // readNetplan reads the files of the node. They are of root, so that another user is told that they are unknown.

@@ -4,14 +4,15 @@ import (
 	"strings"
 
 	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/pattern"
 )
 
 // nmcliTool is nmcli device status: which interfaces NetworkManager configures, and by which connection.
 const nmcliTool = "nmcli device"
 
 var (
-	nmcliHead = pattern(`^DEVICE\s+TYPE\s+STATE\s+CONNECTION\s*$`)
-	nmcliLine = pattern(`^(\S+)\s+(ethernet|wifi|wifi-p2p|bridge|loopback|infiniband|bond|vlan|tun|dummy|veth|gsm|bt|team|macvlan|wireguard)\s+` +
+	nmcliHead = pattern.New(`^DEVICE\s+TYPE\s+STATE\s+CONNECTION\s*$`)
+	nmcliLine = pattern.New(`^(\S+)\s+(ethernet|wifi|wifi-p2p|bridge|loopback|infiniband|bond|vlan|tun|dummy|veth|gsm|bt|team|macvlan|wireguard)\s+` +
 		`(connected \(externally\)|connected|disconnected|unavailable|unmanaged|connecting(?: \([^)]*\))?|deactivating)\s+(.+)$`)
 )
 

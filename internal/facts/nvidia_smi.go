@@ -7,6 +7,7 @@ import (
 
 	"railwright.dev/railwright/internal/fabric"
 	"railwright.dev/railwright/internal/host"
+	"railwright.dev/railwright/internal/pattern"
 )
 
 // nvidiaSMIRuns asks once for everything. Identity and width are in the driver's own files mostly; errors of memory, what
@@ -73,7 +74,7 @@ func nvidiaRefused(text string) error {
 }
 
 // noHandle is what nvidia-smi prints of a GPU that it cannot open: by its PCI address, or by its number.
-var noHandle = pattern(`^Unable to determine the device handle for (?i:gpu) ?([0-9A-Fa-f:.]*[0-9A-Fa-f]): (.{1,80})`)
+var noHandle = pattern.New(`^Unable to determine the device handle for (?i:gpu) ?([0-9A-Fa-f:.]*[0-9A-Fa-f]): (.{1,80})`)
 
 // lostGPUs reads those lines. A function that a GPU does not have, and one that the user may not call, is no fault.
 func lostGPUs(text string) (lost []fabric.GPU) {

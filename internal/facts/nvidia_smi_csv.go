@@ -9,10 +9,11 @@ import (
 	"strings"
 
 	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/pattern"
 )
 
 // nvidiaColumn is the name of a column of --query-gpu and --query-remapped-rows.
-var nvidiaColumn = pattern(`^[a-z][A-Za-z0-9_.]*(?: \[[A-Za-z0-9/%]+\])?$`)
+var nvidiaColumn = pattern.New(`^[a-z][A-Za-z0-9_.]*(?: \[[A-Za-z0-9/%]+\])?$`)
 
 // nvidiaColumns begin the names of those that facts are made of.
 func nvidiaColumns() []string {

@@ -8,6 +8,7 @@ import (
 
 	"railwright.dev/railwright/internal/fabric"
 	"railwright.dev/railwright/internal/host"
+	"railwright.dev/railwright/internal/pattern"
 )
 
 // nvlinkTool is how people call it.
@@ -32,10 +33,10 @@ func nvlinkRuns(_ host.Host, f *fabric.Facts) []toolRun {
 //
 // and in the place of links a sentence: NVML: Unable to retrieve Nvlink information as all links are inActive.
 var (
-	nvlinkHead  = pattern(`^GPU ([0-9]{1,4}): (\S.*?) \(UUID: (GPU-[0-9A-Za-z-]{1,64})\)(.*)$`)
-	nvlinkState = pattern(`^Link ([0-9]{1,3}): (<inactive>|[0-9]{1,5}(?:\.[0-9]{1,6})? GB/s)$`)
-	nvlinkError = pattern(`^Link ([0-9]{1,3}): ([A-Za-z][A-Za-z -]{2,40}): ([0-9]{1,19})$`)
-	nvlinkNone  = pattern(`(?i)^(?:NVML: )?(unable to retrieve nvlink information.*|device does not have or support nvlink.*)$`)
+	nvlinkHead  = pattern.New(`^GPU ([0-9]{1,4}): (\S.*?) \(UUID: (GPU-[0-9A-Za-z-]{1,64})\)(.*)$`)
+	nvlinkState = pattern.New(`^Link ([0-9]{1,3}): (<inactive>|[0-9]{1,5}(?:\.[0-9]{1,6})? GB/s)$`)
+	nvlinkError = pattern.New(`^Link ([0-9]{1,3}): ([A-Za-z][A-Za-z -]{2,40}): ([0-9]{1,19})$`)
+	nvlinkNone  = pattern.New(`(?i)^(?:NVML: )?(unable to retrieve nvlink information.*|device does not have or support nvlink.*)$`)
 )
 
 func isNVLinkLine(line string) bool {

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/pattern"
 )
 
 // Lines of the table that nvidia-smi prints without options:
@@ -15,8 +16,8 @@ import (
 //
 // The last column of a GPU's first line counts uncorrected errors since the driver was loaded.
 var (
-	nvidiaTableDriver = pattern(`Driver Version: ([0-9.]+)`)
-	nvidiaTableGPU    = pattern(`^\| +([0-9]{1,3}) +(\S.*?) +(?:On|Off|N/A|ERR!) +\| +([0-9A-Fa-f]{8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-7]) +\S+ +\| +([^|]*?) *\|?$`)
+	nvidiaTableDriver = pattern.New(`Driver Version: ([0-9.]+)`)
+	nvidiaTableGPU    = pattern.New(`^\| +([0-9]{1,3}) +(\S.*?) +(?:On|Off|N/A|ERR!) +\| +([0-9A-Fa-f]{8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-7]) +\S+ +\| +([^|]*?) *\|?$`)
 )
 
 // parseNvidiaTable reads the table. A name that its column cuts ends in dots and is left out. The line below that of a GPU

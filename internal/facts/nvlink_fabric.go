@@ -7,6 +7,7 @@ import (
 
 	"railwright.dev/railwright/internal/fabric"
 	"railwright.dev/railwright/internal/host"
+	"railwright.dev/railwright/internal/pattern"
 )
 
 const (
@@ -88,12 +89,12 @@ func isUnitWord(word string) bool {
 // Lines about Fabric Manager: of nv-fabricmanager --version, of systemctl status, and of its log, where a message about the
 // driver may be broken in two.
 var (
-	fabricManagerOwn     = pattern(`Fabric Manager version is ?: ?([0-9][0-9.]{2,20})`)
-	fabricManagerRefuses = pattern(`fabric manager NVIDIA GPU driver interface version ([0-9][0-9.]{2,20})\s+do(?:es)?n't match with (?:the )?(?:driver version |matching )?([0-9][0-9.]{2,20})`)
-	fabricManagerHead    = pattern(`^\s*(?:[●○×*] )?nvidia-fabricmanager\.service(?: - |$)`)
-	fabricManagerActive  = pattern(`^\s*Active: ([a-z]+)`)
-	fabricManagerLine    = pattern(`(?:nv-fabricmanager|nvidia-fabricmanager(?:-start\.sh)?)(?:\[[0-9]+\])?: |systemd\[[0-9]+\]: (?:nvidia-fabricmanager\.service: |(?:Starting|Started|Failed to start) .*(?i:fabric ?manager))`)
-	fabricManagerAbsent  = pattern(`Unit nvidia-fabricmanager(?:\.service)? (?:could not be found|not found)`)
+	fabricManagerOwn     = pattern.New(`Fabric Manager version is ?: ?([0-9][0-9.]{2,20})`)
+	fabricManagerRefuses = pattern.New(`fabric manager NVIDIA GPU driver interface version ([0-9][0-9.]{2,20})\s+do(?:es)?n't match with (?:the )?(?:driver version |matching )?([0-9][0-9.]{2,20})`)
+	fabricManagerHead    = pattern.New(`^\s*(?:[●○×*] )?nvidia-fabricmanager\.service(?: - |$)`)
+	fabricManagerActive  = pattern.New(`^\s*Active: ([a-z]+)`)
+	fabricManagerLine    = pattern.New(`(?:nv-fabricmanager|nvidia-fabricmanager(?:-start\.sh)?)(?:\[[0-9]+\])?: |systemd\[[0-9]+\]: (?:nvidia-fabricmanager\.service: |(?:Starting|Started|Failed to start) .*(?i:fabric ?manager))`)
+	fabricManagerAbsent  = pattern.New(`Unit nvidia-fabricmanager(?:\.service)? (?:could not be found|not found)`)
 )
 
 func isFabricManagerLine(line string) bool {
@@ -156,7 +157,7 @@ func fabricManagerSays(m *fabric.FabricManager, line string) {
 const nvrmTool = "/proc/driver/nvidia/version"
 
 // nvrmVersion is the first line of /proc/driver/nvidia/version: the version of the module that is loaded.
-var nvrmVersion = pattern(`^NVRM version: .*?(?:x86_64|aarch64|Kernel Module).*?  ([0-9]{3}\.[0-9.]{2,12})  `)
+var nvrmVersion = pattern.New(`^NVRM version: .*?(?:x86_64|aarch64|Kernel Module).*?  ([0-9]{3}\.[0-9.]{2,12})  `)
 
 func isNVRMLine(line string) bool {
 	return strings.HasPrefix(line, "NVRM version: ") && nvrmVersion().MatchString(line)

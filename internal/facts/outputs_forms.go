@@ -6,12 +6,14 @@ import (
 	"sync"
 
 	"railwright.dev/railwright/internal/nic"
+	"railwright.dev/railwright/internal/pattern"
 )
 
 // outputForm is how the output of a tool begins and goes on in a text that holds other things too.
 type outputForm struct {
-	tool     string // as people call it
-	reader   string // name of the text for FromText; empty: nothing is read of it
+	tool     string   // as people call it
+	reader   string   // name of the text for FromText; empty: nothing is read of it
+	signs    []string // a line has one of these, of three bytes or more, where the output begins; nil: it may be any
 	begins   func(line string) bool
 	goesOn   func(line string) bool
 	searched bool                        // messages of programs stand in it
@@ -32,7 +34,7 @@ const topoTool = "nvidia-smi topo"
 func outputForms() []outputForm {
 	forms := systemForms()
 	for _, r := range nic.Readers() {
-		forms = append(forms, outputForm{tool: r.Name, reader: r.Name, begins: r.Begins, goesOn: r.GoesOn, asked: true})
+		forms = append(forms, outputForm{tool: r.Name, reader: r.Name, signs: r.Signs, begins: r.Begins, goesOn: r.GoesOn, asked: true})
 	}
 	return append(forms, outputForm{tool: nic.BnxtReConf, reader: nic.BnxtReConf, begins: nic.IsBnxtReConf, goesOn: nic.IsBnxtReConf})
 }
@@ -41,69 +43,78 @@ func systemForms() []outputForm {
 	return []outputForm{
 		{tool: "dmesg", reader: "dmesg", begins: isKernelLine, goesOn: isKernelLine, searched: true},
 		{tool: "lspci", reader: "lspci", begins: isLspciHead, goesOn: orIndented(isLspciHead), searched: true},
-		{tool: "lspci -t", begins: begins("-[0000", "-+-[", " \\-[", "-[00"), goesOn: isTreeLine},
-		{tool: grepTool, begins: isLinkLine, goesOn: isLinkLine, searched: true},
-		{tool: "ip address", reader: "ip address", begins: isIPLink, goesOn: orIndented(isIPLink)},
-		{tool: ipBriefTool, reader: ipBriefTool, begins: isIPBrief, goesOn: isIPBrief},
-		{tool: nmcliTool, reader: nmcliTool, begins: isNmcliHead, goesOn: isNmcliLine},
-		{tool: netplanTool, reader: netplanTool, begins: isNetplanHead, goesOn: isNetplanGoingOn},
-		{tool: portsTool, reader: portsTool, begins: isPortsLine, goesOn: isPortsLine},
-		{tool: addressTool, reader: addressTool, begins: isAddressRow, goesOn: isAddressRow},
+		{tool: "lspci -t", signs: []string{"-[0", "-+-[", "\\-["}, begins: begins("-[0000", "-+-[", " \\-[", "-[00"), goesOn: isTreeLine},
+		{tool: grepTool, signs: []string{"LnkSta:", "LnkCap:"}, begins: isLinkLine, goesOn: isLinkLine, searched: true},
+		{tool: "ip address", reader: "ip address", signs: []string{": <"}, begins: isIPLink, goesOn: orIndented(isIPLink)},
+		{tool: ipBriefTool, reader: ipBriefTool, signs: []string{" UP", "OWN"}, begins: isIPBrief, goesOn: isIPBrief},
+		{tool: nmcliTool, reader: nmcliTool, signs: []string{"DEVICE"}, begins: isNmcliHead, goesOn: isNmcliLine},
+		{tool: netplanTool, reader: netplanTool, signs: []string{"network:", "ethernets:", "renderer:"}, begins: isNetplanHead, goesOn: isNetplanGoingOn},
+		{tool: portsTool, reader: portsTool, signs: []string{"pci="}, begins: isPortsLine, goesOn: isPortsLine},
+		{tool: addressTool, reader: addressTool, signs: []string{"address ", "cable "}, begins: isAddressRow, goesOn: isAddressRow},
 		{tool: hotPlugTool, reader: hotPlugTool, begins: knowsHotPlug, goesOn: never},
-		{tool: autoTool, reader: autoTool, begins: isAutoHead, goesOn: isAutoLine},
-		{tool: "ip rule", reader: "ip rule", begins: isIPRule, goesOn: isRuleGoingOn},
-		{tool: routeTool, reader: routeTool, begins: isIPRoute, goesOn: isRouteGoingOn, asked: true},
-		{tool: "ibv_devinfo", reader: "ibv_devinfo", begins: begins("hca_id:"), goesOn: orIndented(begins("hca_id:"))},
-		{tool: "ibstat", reader: "ibstat", begins: begins("CA '"), goesOn: orIndented(begins("CA '"))},
-		{tool: "ibstatus", reader: "ibstatus", begins: begins(ibstatusHead), goesOn: orIndented(begins(ibstatusHead))},
-		{tool: "rdma link", reader: "rdma link", begins: isRDMALinkLine, goesOn: orIndented(isRDMALinkLine)},
-		{tool: "ibdev2netdev", reader: "ibdev2netdev", begins: isIbdevLine, goesOn: isIbdevLine},
-		{tool: "show_gids", reader: "show_gids", begins: isGIDsHead, goesOn: isGIDsLine},
-		{tool: "ethtool", reader: "ethtool", begins: begins(ethtoolHead), goesOn: orIndented(begins(ethtoolHead))},
-		{tool: smVirtualTool, reader: smVirtualTool, begins: isSMVirtual, goesOn: isSMVirtualGoingOn},
-		{tool: fmpmTool, reader: fmpmTool, begins: beginsFMPM, goesOn: isFMPMLine, searched: true},
-		{tool: modulesTool, reader: modulesTool, begins: isModuleLine, goesOn: isModuleLine, searched: true},
-		{tool: regionsTool, reader: regionsTool, begins: isRegionLine, goesOn: isRegionLine, searched: true, asked: true, of: regionsOf},
-		{tool: ethtoolPart, reader: ethtoolPart, begins: isEthtoolPart, goesOn: isEthtoolPart, asked: true, of: ethtoolOf},
-		{tool: "ethtool -i", reader: "ethtool -i", begins: begins(ethtoolDriverHead), goesOn: isDriverLine},
-		{tool: "ethtool --show-fec", reader: "ethtool --show-fec", begins: begins(ethtoolFECHead), goesOn: begins(ethtoolFECHead, "Configured FEC", "Supported/Configured FEC", "Active FEC")},
-		{tool: "nvidia-smi -q", reader: "nvidia-smi -q", begins: begins(nvidiaLogHead), goesOn: isNvidiaLogLine},
-		{tool: "nvidia-smi -q (a part)", reader: "nvidia-smi -q (a part)", begins: isNvidiaPart, goesOn: isNvidiaPartLine, searched: true},
-		{tool: "nvidia-smi", reader: "nvidia-smi", begins: isNvidiaTableHead, goesOn: begins("|", "+")},
-		{tool: "nvidia-smi (a GPU that is lost)", reader: "nvidia-smi (a GPU that is lost)", begins: noHandle().MatchString, goesOn: noHandle().MatchString, searched: true},
-		{tool: topoTool, begins: isTopoHead, goesOn: isTopoLine},
-		{tool: nvlinkTool, reader: nvlinkTool, begins: isNVLinkHead, goesOn: isNVLinkGoingOn},
-		{tool: "nvidia-smi --query-gpu", reader: "nvidia-smi --query-gpu", begins: isNvidiaCSV, goesOn: func(line string) bool { return strings.Contains(line, ", ") }},
-		{tool: "systemctl show", reader: "systemctl show", begins: begins(loadState), goesOn: begins("ActiveState=", "SubState=", "UnitFileState=")},
-		{tool: "nvidia-fabricmanager", reader: "nvidia-fabricmanager", begins: isFabricManagerLine, goesOn: isFabricManagerGoingOn},
-		{tool: "gpud", reader: "gpud", begins: isGpudLine, goesOn: begins("|", "+")},
-		{tool: nvrmTool, reader: nvrmTool, begins: isNVRMLine, goesOn: begins("GCC version:")},
-		{tool: "amd-smi", reader: "amd-smi", begins: isAMDSMILine, goesOn: orIndented(isAMDSMILine)},
-		{tool: "rocm-smi", reader: "rocm-smi", begins: isRocmLine, goesOn: func(line string) bool { return isRocmLine(line) || begins("=====", "Driver version: ")(line) }},
-		{tool: "modinfo", reader: "modinfo", begins: begins(modinfoHead), goesOn: isModinfoLine},
+		{tool: autoTool, reader: autoTool, signs: []string{"Detected "}, begins: isAutoHead, goesOn: isAutoLine},
+		{tool: "ip rule", reader: "ip rule", signs: []string{"from", "not"}, begins: isIPRule, goesOn: isRuleGoingOn},
+		{tool: routeTool, reader: routeTool, signs: []string{"via", "dev", "proto", "table", "scope", "metric", "src", "nhid"}, begins: isIPRoute, goesOn: isRouteGoingOn, asked: true},
+		{tool: "ibv_devinfo", reader: "ibv_devinfo", signs: []string{"hca_id:"}, begins: begins("hca_id:"), goesOn: orIndented(begins("hca_id:"))},
+		{tool: "ibstat", reader: "ibstat", signs: []string{"CA '"}, begins: begins("CA '"), goesOn: orIndented(begins("CA '"))},
+		{tool: "ibstatus", reader: "ibstatus", signs: []string{ibstatusHead}, begins: begins(ibstatusHead), goesOn: orIndented(begins(ibstatusHead))},
+		{tool: "rdma link", reader: "rdma link", signs: []string{" physical_state "}, begins: isRDMALinkLine, goesOn: orIndented(isRDMALinkLine)},
+		{tool: "ibdev2netdev", reader: "ibdev2netdev", signs: []string{" ==> "}, begins: isIbdevLine, goesOn: isIbdevLine},
+		{tool: "show_gids", reader: "show_gids", signs: []string{"INDEX"}, begins: isGIDsHead, goesOn: isGIDsLine},
+		{tool: "ethtool", reader: "ethtool", signs: []string{ethtoolHead}, begins: begins(ethtoolHead), goesOn: orIndented(begins(ethtoolHead))},
+		{tool: smVirtualTool, reader: smVirtualTool, signs: []string{"virt"}, begins: isSMVirtual, goesOn: isSMVirtualGoingOn},
+		{tool: fmpmTool, reader: fmpmTool, signs: append(fmpmHead().Literals(), fmpmField().Literals()...), begins: beginsFMPM, goesOn: isFMPMLine, searched: true},
+		{tool: modulesTool, reader: modulesTool, signs: []string{"Module Id"}, begins: isModuleLine, goesOn: isModuleLine, searched: true},
+		{tool: regionsTool, reader: regionsTool, signs: []string{"Region "}, begins: isRegionLine, goesOn: isRegionLine, searched: true, asked: true, of: regionsOf},
+		{tool: ethtoolPart, reader: ethtoolPart, signs: []string{"Speed: ", "Duplex: ", "Lanes: ", "Auto-negotiation: ", "Port: ", "Link detected: "}, begins: isEthtoolPart, goesOn: isEthtoolPart, asked: true, of: ethtoolOf},
+		{tool: "ethtool -i", reader: "ethtool -i", signs: []string{ethtoolDriverHead}, begins: begins(ethtoolDriverHead), goesOn: isDriverLine},
+		{tool: "ethtool --show-fec", reader: "ethtool --show-fec", signs: []string{ethtoolFECHead}, begins: begins(ethtoolFECHead), goesOn: begins(ethtoolFECHead, "Configured FEC", "Supported/Configured FEC", "Active FEC")},
+		{tool: "nvidia-smi -q", reader: "nvidia-smi -q", signs: []string{nvidiaLogHead}, begins: begins(nvidiaLogHead), goesOn: isNvidiaLogLine},
+		{tool: "nvidia-smi -q (a part)", reader: "nvidia-smi -q (a part)", signs: nvidiaParts(), begins: isNvidiaPart, goesOn: isNvidiaPartLine, searched: true},
+		{tool: "nvidia-smi", reader: "nvidia-smi", signs: []string{"| NVIDIA-SMI "}, begins: isNvidiaTableHead, goesOn: begins("|", "+")},
+		{tool: "nvidia-smi (a GPU that is lost)", reader: "nvidia-smi (a GPU that is lost)", signs: []string{"Unable to determine the device handle"}, begins: noHandle().MatchString, goesOn: noHandle().MatchString, searched: true},
+		{tool: topoTool, signs: []string{"GPU0"}, begins: isTopoHead, goesOn: isTopoLine},
+		{tool: nvlinkTool, reader: nvlinkTool, signs: []string{"(UUID: GPU-"}, begins: isNVLinkHead, goesOn: isNVLinkGoingOn},
+		{tool: "nvidia-smi --query-gpu", reader: "nvidia-smi --query-gpu", signs: nvidiaColumns(), begins: isNvidiaCSV, goesOn: func(line string) bool { return strings.Contains(line, ", ") }},
+		{tool: "systemctl show", reader: "systemctl show", signs: []string{loadState}, begins: begins(loadState), goesOn: begins("ActiveState=", "SubState=", "UnitFileState=")},
+		{tool: "nvidia-fabricmanager", reader: "nvidia-fabricmanager", signs: []string{"abric"}, begins: isFabricManagerLine, goesOn: isFabricManagerGoingOn},
+		{tool: "gpud", reader: "gpud", signs: []string{"| GPU UUID ", " checked fabric state"}, begins: isGpudLine, goesOn: begins("|", "+")},
+		{tool: nvrmTool, reader: nvrmTool, signs: []string{"NVRM version: "}, begins: isNVRMLine, goesOn: begins("GCC version:")},
+		{tool: "amd-smi", reader: "amd-smi", signs: []string{amdSMIHead}, begins: isAMDSMILine, goesOn: orIndented(isAMDSMILine)},
+		{tool: "rocm-smi", reader: "rocm-smi", signs: []string{"GPU[", "====="}, begins: isRocmLine, goesOn: func(line string) bool { return isRocmLine(line) || begins("=====", "Driver version: ")(line) }},
+		{tool: "modinfo", reader: "modinfo", signs: []string{modinfoHead}, begins: begins(modinfoHead), goesOn: isModinfoLine},
 		{tool: "lsmod", reader: "lsmod", begins: isLsmodLine, goesOn: isLsmodLine},
 		{tool: "ulimit", reader: "ulimit", begins: isUlimitLine, goesOn: isUlimitLine},
-		{tool: "kernel command line", reader: "cmdline", begins: begins(commandLineHead), goesOn: never},
-		{tool: "uname", reader: "uname", begins: isUnameLine, goesOn: never},
-		{tool: "kallsyms", reader: "kallsyms", begins: isPeerSymbol, goesOn: isPeerSymbol, searched: true},
-		{tool: "RDMA provider libraries", reader: "providers", begins: isProviderLine, goesOn: isLibraryLine},
-		{tool: "dpkg, rpm", reader: "packages", begins: func(line string) bool { return isPackageRow(line) || isDpkgHead(line) }, goesOn: isPackageLine},
-		{tool: nftTablesTool, reader: nftTablesTool, begins: knowsNftTables, goesOn: never},
-		{tool: nftTool, reader: nftTool, begins: isNftTable, goesOn: isNftGoingOn},
-		{tool: iptablesTool, reader: iptablesTool, begins: isIptablesLine, goesOn: begins("-P ", "-N ", "-A ")},
-		{tool: ufwTool, reader: ufwTool, begins: isUFWHead, goesOn: isUFWLine},
-		{tool: kubeTableTool, reader: kubeTableTool, begins: isKubeHead, goesOn: isKubeRow, searched: true},
-		{tool: "p2pBandwidthLatencyTest", begins: isP2PLine, goesOn: isP2PMatrix},
+		{tool: "kernel command line", reader: "cmdline", signs: []string{commandLineHead}, begins: begins(commandLineHead), goesOn: never},
+		{tool: "uname", reader: "uname", signs: []string{"Linux ", "VMkernel "}, begins: isUnameLine, goesOn: never},
+		{tool: "kallsyms", reader: "kallsyms", signs: []string{peerMemorySymbol}, begins: isPeerSymbol, goesOn: isPeerSymbol, searched: true},
+		{tool: "RDMA provider libraries", reader: "providers", signs: []string{"-rdmav"}, begins: isProviderLine, goesOn: isLibraryLine},
+		{tool: "dpkg, rpm", reader: "packages", signs: packageSigns(), begins: func(line string) bool { return isPackageRow(line) || isDpkgHead(line) }, goesOn: isPackageLine},
+		{tool: nftTablesTool, reader: nftTablesTool, signs: []string{"{\"nftables\":"}, begins: knowsNftTables, goesOn: never},
+		{tool: nftTool, reader: nftTool, signs: []string{"table"}, begins: isNftTable, goesOn: isNftGoingOn},
+		{tool: iptablesTool, reader: iptablesTool, signs: []string{"-P ", "-A "}, begins: isIptablesLine, goesOn: begins("-P ", "-N ", "-A ")},
+		{tool: ufwTool, reader: ufwTool, signs: []string{"Status: "}, begins: isUFWHead, goesOn: isUFWLine},
+		{tool: kubeTableTool, reader: kubeTableTool, signs: []string{"NAME"}, begins: isKubeHead, goesOn: isKubeRow, searched: true},
+		{tool: "p2pBandwidthLatencyTest", signs: []string{"P2P"}, begins: isP2PLine, goesOn: isP2PMatrix},
 	}
 }
 
 // forms is that list, made once.
 var forms = sync.OnceValue(outputForms)
 
+// formSigns finds in one pass which of them a line may begin.
+var formSigns = sync.OnceValue(func() *pattern.Set {
+	set := pattern.NewSet()
+	for _, f := range forms() {
+		set.Add(f.signs...)
+	}
+	return set
+})
+
 // beginningForm returns whose output a line begins; nil: nobody's.
 func beginningForm(line string) *outputForm {
-	all := forms()
-	for i := range all {
+	all, may := forms(), formSigns().In(line)
+	for i := range may.All() {
 		if all[i].begins(line) {
 			return &all[i]
 		}
@@ -132,15 +143,18 @@ func isKernelLine(line string) bool {
 	if len(line) > 10 && digitStart(line) && line[2] == ':' {
 		return clockLine().MatchString(line)
 	}
-	if line == "" || line[0] != '[' && line[0] != '<' && !begins("kern", "daemon", "user", "syslog")(line) {
+	if line == "" || line[0] != '[' && line[0] != '<' && !facilities(line) {
 		return false
 	}
 	_, stamped := logText(line)
 	return stamped
 }
 
+// facilities are those of syslog whose name may begin a line of dmesg -x.
+var facilities = begins("kern", "daemon", "user", "syslog")
+
 // clockLine is a line of journalctl -k of which somebody kept the clock alone: "11:33:11 mlx5_core 0000:01:00.0: firmware version".
-var clockLine = pattern(`^[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]+)? (?:pci|pcieport|mlx5_core|mlx5_ib|nvidia|NVRM|cx7-pcie-hotplug|infiniband)[ :]`)
+var clockLine = pattern.New(`^[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]+)? (?:pci|pcieport|mlx5_core|mlx5_ib|nvidia|NVRM|cx7-pcie-hotplug|infiniband)[ :]`)
 
 // hexStart reports whether a line begins with two hexadecimal digits, as each PCI address does.
 func hexStart(line string) bool { return len(line) > 8 && isHex(strings.ToLower(line[:2])) }
@@ -222,7 +236,7 @@ func isFabricManagerGoingOn(line string) bool {
 func isNvidiaTableHead(line string) bool { return strings.HasPrefix(line, "| NVIDIA-SMI ") }
 
 // topoHead is the first line of nvidia-smi topo -m, whose columns are the devices.
-var topoHead = pattern(`^\s*(?:\x1b\[4m)?GPU0\s+(?:GPU[0-9]+|NIC[0-9]+|mlx[0-9]_[0-9]+|CPU Affinity)`)
+var topoHead = pattern.New(`^\s*(?:\x1b\[4m)?GPU0\s+(?:GPU[0-9]+|NIC[0-9]+|mlx[0-9]_[0-9]+|CPU Affinity)`)
 
 func isTopoHead(line string) bool {
 	return strings.Contains(line, "GPU0") && strings.Contains(line, "Affinity") && topoHead().MatchString(line)

@@ -7,6 +7,7 @@ import (
 
 	"railwright.dev/railwright/internal/fabric"
 	"railwright.dev/railwright/internal/host"
+	"railwright.dev/railwright/internal/pattern"
 )
 
 const (
@@ -36,11 +37,11 @@ func packagePatterns() []string {
 	return []string{"bnxt*", "libbnxt*", "netxtreme*", "ionic*", "libionic*", "rdma-core", "ibverbs-providers", "libibverbs", "mlnx-of*", "kmod-mlnx-of*", "doca-ofed*", "rocm-core", "rccl"}
 }
 
-var packageName = pattern(`^(?:bnxt|libbnxt|netxtreme|ionic|libionic|mlnx-of|kmod-mlnx-of|doca-ofed)[\w.+-]*$|^(?:rdma-core|ibverbs-providers|libibverbs|rocm-core|rccl)$`)
+var packageName = pattern.New(`^(?:bnxt|libbnxt|netxtreme|ionic|libionic|mlnx-of|kmod-mlnx-of|doca-ofed)[\w.+-]*$|^(?:rdma-core|ibverbs-providers|libibverbs|rocm-core|rccl)$`)
 
 var (
-	dpkgRow = pattern(`^([uihrp][a-zA-Z]) ?R? +([a-z0-9][a-z0-9+.-]*)(?::[a-z0-9]+)? +([0-9][\w.+:~-]*)(?:\s|$)`)
-	rpmRow  = pattern(`^([A-Za-z0-9][\w.+-]*)-([0-9][\w.+~^]*-[\w.+~^]+)\.(?:x86_64|aarch64|noarch)$`)
+	dpkgRow = pattern.New(`^([uihrp][a-zA-Z]) ?R? +([a-z0-9][a-z0-9+.-]*)(?::[a-z0-9]+)? +([0-9][\w.+:~-]*)(?:\s|$)`)
+	rpmRow  = pattern.New(`^([A-Za-z0-9][\w.+-]*)-([0-9][\w.+~^]*-[\w.+~^]+)\.(?:x86_64|aarch64|noarch)$`)
 )
 
 // packageRow reads a row of dpkg -l, or of rpm -qa. A package of which only the settings are left has no version.
@@ -68,8 +69,16 @@ func isPackageLine(line string) bool {
 	return isPackageRow(line) || isDpkgHead(line) || rpmRow().MatchString(line) || dpkgRow().MatchString(line) || strings.HasPrefix(line, "un  ")
 }
 
+// dpkgHeads are the lines above its list.
+func dpkgHeads() []string {
+	return []string{"Desired=Unknown/", "| Status=Not/", "|/ Err?=", "||/ Name", "+++-===="}
+}
+
+// packageSigns are what a line has with which a list begins.
+func packageSigns() []string { return append(packageName().Literals(), dpkgHeads()...) }
+
 func isDpkgHead(line string) bool {
-	return begins("Desired=Unknown/", "| Status=Not/", "|/ Err?=", "||/ Name", "+++-====")(line)
+	return begins(dpkgHeads()...)(line)
 }
 
 func knowsPackages(text string) bool {

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/pattern"
 )
 
 // portsTool are lists of interfaces with their PCI address, as several programs print them:
@@ -13,8 +14,8 @@ import (
 const portsTool = "list of ports"
 
 var (
-	portsLine = pattern(`^\s*([A-Za-z][\w.-]{1,14})\s+(?:\S+=\S+\s+)*?pci=([0-9A-Fa-f:.]+)(.*)$`)
-	portsHCA  = pattern(`#\s*((?:mlx5_|roce)\w+)`)
+	portsLine = pattern.New(`^\s*([A-Za-z][\w.-]{1,14})\s+(?:\S+=\S+\s+)*?pci=([0-9A-Fa-f:.]+)(.*)$`)
+	portsHCA  = pattern.New(`#\s*((?:mlx5_|roce)\w+)`)
 )
 
 func isPortsLine(line string) bool {
@@ -51,7 +52,7 @@ func parsePorts(text, _ string) (fabric.Facts, error) {
 //	Detected Local IP: 192.168.100.10 (192.168.100.10/24)
 const autoTool = "interface discovery"
 
-var autoLine = pattern(`^\s*(Detected (?:IB_IF|ETH_IF|Local IP)|Head Node|Worker Nodes):\s*(.+)$`)
+var autoLine = pattern.New(`^\s*(Detected (?:IB_IF|ETH_IF|Local IP)|Head Node|Worker Nodes):\s*(.+)$`)
 
 func isAutoHead(line string) bool {
 	return strings.Contains(line, "Detected ") && autoLine().MatchString(line)

@@ -2,23 +2,23 @@ package facts
 
 import (
 	"path"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
+
+	"railwright.dev/railwright/internal/pattern"
 )
 
 // Prompts of shells with a name of the host: user@host:/path# and [user@host path]$.
 var (
-	promptColon   = pattern(`^(?:\([\w.-]+\) ?)?[\w.-]+@([\w.-]+)[: ][^#$%>]{0,80}[#$%>] ?(.*)$`)
-	promptBracket = pattern(`^(?:\([\w.-]+\) ?)?\[[\w.-]+@([\w.-]+) [^\]]{0,80}\] ?[#$%] ?(.*)$`)
+	promptColon   = pattern.New(`^(?:\([\w.-]+\) ?)?[\w.-]+@([\w.-]+)[: ][^#$%>]{0,80}[#$%>] ?(.*)$`)
+	promptBracket = pattern.New(`^(?:\([\w.-]+\) ?)?\[[\w.-]+@([\w.-]+) [^\]]{0,80}\] ?[#$%] ?(.*)$`)
 )
 
 // promptOf takes a line with a prompt apart. A dollar alone is a prompt, and so is a number sign before a command
 // that is known; neither names a host.
 func promptOf(line string) (host, command string, ok bool) {
 	if strings.Contains(line, "@") {
-		for _, form := range []*regexp.Regexp{promptBracket(), promptColon()} {
+		for _, form := range []*pattern.Regexp{promptBracket(), promptColon()} {
 			if m := form.FindStringSubmatch(line); m != nil {
 				return m[1], strings.TrimSpace(m[2]), true
 			}
@@ -42,7 +42,7 @@ func commands() []string {
 	}
 }
 
-var plainCommand = pattern(`^[\w ./=|"',*:-]{2,120}$`)
+var plainCommand = pattern.New(`^[\w ./=|"',*:-]{2,120}$`)
 
 // isCommand reports whether a line is a command of a known tool and nothing else: "nvidia-smi topo -m", "ibstat:".
 func isCommand(line string) bool {
@@ -70,10 +70,4 @@ func listsAll(command string) bool {
 		"ibstat", "ibv_devinfo", "ibv_devinfo -v", "ibv_devinfo -vv", "ibdev2netdev", "ibdev2netdev -v", "rdma link", "rdma link show", "nvidia-smi", "nvidia-smi -q",
 		"nvidia-smi -L", "show_gids", "ibstatus",
 	}, command)
-}
-
-// pattern is a regular expression that is compiled when it is first used: most commands read no such text, and all of
-// them together take milliseconds.
-func pattern(expression string) func() *regexp.Regexp {
-	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
 }

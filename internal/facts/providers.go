@@ -8,6 +8,7 @@ import (
 
 	"railwright.dev/railwright/internal/fabric"
 	"railwright.dev/railwright/internal/host"
+	"railwright.dev/railwright/internal/pattern"
 )
 
 // maxProviders bounds the list of libraries, in entries: six drivers, in at most eight folders.
@@ -35,9 +36,9 @@ func providersRuns(h host.Host, f *fabric.Facts) []toolRun {
 // providerPath finds a provider of a driver that matters here, in what find prints ("82104 /usr/...so"), ldconfig -p
 // ("libbnxt_re-rdmav34.so (libc6,x86-64) => /usr/local/...so"), ls and strace of openat. The number is that of the private
 // ABI between libibverbs and its providers (rdma-core, IBVERBS_PABI_VERSION).
-var providerPath = pattern(`(?:^|[\s"])((?:/[\w.+-]+)+/lib(bnxt_re|mlx5|ionic|irdma|efa|mana)-rdmav[0-9]+\.so)(?:["\s]|$)`)
+var providerPath = pattern.New(`(?:^|[\s"])((?:/[\w.+-]+)+/lib(bnxt_re|mlx5|ionic|irdma|efa|mana)-rdmav[0-9]+\.so)(?:["\s]|$)`)
 
-var providerSize = pattern(`^([0-9]{1,12}) /`)
+var providerSize = pattern.New(`^([0-9]{1,12}) /`)
 
 func isProviderLine(line string) bool {
 	return strings.Contains(line, "-rdmav") && providerPath().MatchString(line) && !strings.Contains(line, "ENOENT")

@@ -6,6 +6,7 @@ import (
 
 	"railwright.dev/railwright/internal/fabric"
 	"railwright.dev/railwright/internal/host"
+	"railwright.dev/railwright/internal/pattern"
 )
 
 // Lines of rdma link show and of ibdev2netdev:
@@ -14,8 +15,8 @@ import (
 //	link mlx5_0/1 subnet_prefix fe80:0000:0000:0000 lid 1 sm_lid 1 lmc 0 state ACTIVE physical_state LINK_UP
 //	rocep1s0f0 port 1 ==> enp1s0f0np0 (Down)
 var (
-	rdmaLinkLine     = pattern(`^(?:[0-9]+: )?(?:link )?([\w.-]+)/([0-9]{1,3}):? (.*\bstate .*)$`)
-	ibdev2netdevLine = pattern(`^([\w.-]+)\s+port ([0-9]{1,3})\s+==>\s+(\S+)\s+\((Up|Down)\)`)
+	rdmaLinkLine     = pattern.New(`^(?:[0-9]+: )?(?:link )?([\w.-]+)/([0-9]{1,3}):? (.*\bstate .*)$`)
+	ibdev2netdevLine = pattern.New(`^([\w.-]+)\s+port ([0-9]{1,3})\s+==>\s+(\S+)\s+\((Up|Down)\)`)
 )
 
 // rdmaLinkRuns asks for the network device of a RoCE port where the GID table did not name it.

@@ -6,6 +6,7 @@ import (
 
 	"railwright.dev/railwright/internal/fabric"
 	"railwright.dev/railwright/internal/host"
+	"railwright.dev/railwright/internal/pattern"
 )
 
 // rocmSMIRuns asks where the amdgpu driver left something open.
@@ -17,7 +18,7 @@ func rocmSMIRuns(_ host.Host, f *fabric.Facts) []toolRun {
 }
 
 // rocmLine is "GPU[0]          : PCI Bus: 0000:1C:00.0".
-var rocmLine = pattern(`^GPU\[([0-9]{1,4})\]\s*: ([^:]+):\s*(.*)$`)
+var rocmLine = pattern.New(`^GPU\[([0-9]{1,4})\]\s*: ([^:]+):\s*(.*)$`)
 
 func knowsRocmSMI(text string) bool { return hasLine(text, rocmLine().MatchString) }
 

@@ -4,15 +4,16 @@ import (
 	"strings"
 
 	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/pattern"
 )
 
 // smVirtualTool is what says whether a subnet manager knows virtual ports: show ib sm virt of MLNX-OS, or opensm.conf.
 const smVirtualTool = "show ib sm virt"
 
 var (
-	smVirtualAsks = pattern(`[#>] ?show ib sm virt$`)
-	smVirtualSays = pattern(`^\s*(Enabled|Disabled|Ignored|enabled|disabled|ignored)$`)
-	openSMVirtual = pattern(`^virt_enabled\s+([0-2])$`)
+	smVirtualAsks = pattern.New(`[#>] ?show ib sm virt$`)
+	smVirtualSays = pattern.New(`^\s*(Enabled|Disabled|Ignored|enabled|disabled|ignored)$`)
+	openSMVirtual = pattern.New(`^virt_enabled\s+([0-2])$`)
 )
 
 func isSMVirtual(line string) bool {

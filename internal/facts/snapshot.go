@@ -3,7 +3,6 @@ package facts
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -49,6 +48,8 @@ type loader struct {
 	files files.Files
 	yield func(*fabric.Facts, error) bool
 	from  map[string]string // node to the path that it came from
+
+	decoders decoders
 }
 
 func (l *loader) path(path string) bool {
@@ -274,50 +275,9 @@ func (l *loader) load(path string) (*fabric.Facts, error) {
 	if !bytes.HasPrefix(bytes.TrimLeft(head[:n], " \t\r\n"), []byte("{")) {
 		return nil, errNoSnapshot
 	}
-	var text bytes.Buffer
+	size := int64(0)
 	if info, err := file.Stat(); err == nil {
-		text.Grow(int(min(info.Size(), maxFactsFile)) + bytes.MinRead)
+		size = info.Size()
 	}
-	if _, err := text.ReadFrom(io.LimitReader(whole, maxFactsFile+1)); err != nil {
-		return nil, err
-	}
-	return parseFacts(text.Bytes())
-}
-
-// parseFacts reads saved facts. An unknown field is an error: they are of another version.
-func parseFacts(text []byte) (*fabric.Facts, error) {
-	if len(text) > maxFactsFile {
-		return nil, fmt.Errorf("larger than %d bytes", maxFactsFile)
-	}
-	d := json.NewDecoder(bytes.NewReader(text))
-	d.DisallowUnknownFields()
-	var f fabric.Facts
-	err := d.Decode(&f)
-	var m fabric.Meta
-	if err != nil && json.Unmarshal(text, &m) != nil {
-		return nil, fmt.Errorf("facts: %w", jsonError(err, text))
-	}
-	if err == nil {
-		m = f.Meta
-	}
-	switch {
-	case m.Kind != "Facts" || m.APIVersion != fabric.APIVersion:
-		return nil, fmt.Errorf("is %q in version %q, want Facts in %q", m.Kind, m.APIVersion, fabric.APIVersion)
-	case err != nil:
-		return nil, fmt.Errorf("facts: %w", err)
-	case f.Node == "":
-		return nil, errors.New("facts without a node")
-	}
-	if _, err := d.Token(); err != io.EOF {
-		return nil, errors.New("facts: more behind them")
-	}
-	return &f, nil
-}
-
-// jsonError tells a file that was cut from one that was never whole.
-func jsonError(err error, text []byte) error {
-	if errors.Is(err, io.ErrUnexpectedEOF) {
-		return fmt.Errorf("cut after %d bytes: %w", len(text), err)
-	}
-	return err
+	return l.decoders.read(whole, size)
 }

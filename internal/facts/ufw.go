@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/pattern"
 )
 
 const ufwTool = "ufw"
@@ -20,8 +21,8 @@ func isUFWLine(line string) bool {
 }
 
 var (
-	ufwDefault = pattern(`^Default: (allow|deny|reject) \(incoming\)`)
-	ufwRule    = pattern(`^(\S.*?)\s{2,}(ALLOW|DENY|REJECT|LIMIT)(?: IN)?\s{2,}(\S.*?)\s*(?:#.*)?$`)
+	ufwDefault = pattern.New(`^Default: (allow|deny|reject) \(incoming\)`)
+	ufwRule    = pattern.New(`^(\S.*?)\s{2,}(ALLOW|DENY|REJECT|LIMIT)(?: IN)?\s{2,}(\S.*?)\s*(?:#.*)?$`)
 )
 
 // parseUFW reads ufw status verbose (ufw(8)) as one chain. Where ufw is inactive there is none; whether something else

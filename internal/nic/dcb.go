@@ -22,6 +22,7 @@ func dcb() Reader {
 			}
 			return out
 		},
+		Signs:  []string{"pfc-cap ", "prio-pfc ", "willing ", "ets-cap ", "tc-bw ", "pg-bw ", "tc-tsa ", "prio-tc ", "reco-", "-prio ", "host ", "lld-managed "},
 		Begins: isDCBLine,
 		GoesOn: isDCBLine,
 		Read:   readDCB,

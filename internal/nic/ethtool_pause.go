@@ -17,6 +17,7 @@ func ethtoolPause() Reader {
 		Runs: func(n fabric.NIC) []Run {
 			return []Run{{Argv: []string{"ethtool", "-a", n.Name}}}
 		},
+		Signs:  []string{pauseHead},
 		Begins: begins(pauseHead),
 		GoesOn: begins(pauseHead, "Autonegotiate:", "RX:", "TX:", "RX negotiated:", "TX negotiated:"),
 		Read:   readPause,

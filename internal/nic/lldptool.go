@@ -9,7 +9,8 @@ import (
 // -n are of the far end.
 func lldptool() Reader {
 	return Reader{
-		Name: "lldptool",
+		Name:  "lldptool",
+		Signs: []string{"Chassis ID TLV", tlvHead},
 		Begins: func(line string) bool {
 			return strings.HasPrefix(line, "Chassis ID TLV") || strings.HasPrefix(line, tlvHead) && strings.HasSuffix(strings.TrimSpace(line), "TLV") // niccli ends it with a colon
 		},

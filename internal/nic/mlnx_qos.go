@@ -24,6 +24,7 @@ func mlnxQoS() Reader {
 			}
 			return []Run{{Argv: []string{mlnxQoSProgram, "-i", n.Name}}}
 		},
+		Signs:  []string{"DCBX mode: ", "Priority trust state: "},
 		Begins: begins("DCBX mode: ", "Priority trust state: "),
 		GoesOn: func(line string) bool {
 			return begins("DCBX mode: ", "Priority trust state: ", "dscp2prio mapping:", "Receive buffer size", "Cable len:", "PFC configuration:", "tc: ", "default priority:", "\t", "  ")(line)

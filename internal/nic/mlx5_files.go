@@ -112,6 +112,7 @@ func tosMarking(text string) (*fabric.Marking, error) {
 func mlx5Files() Reader {
 	return Reader{
 		Name:   "mlx5 files",
+		Signs:  []string{"/sys/class/"},
 		Begins: isMlx5File,
 		GoesOn: isMlx5File,
 		Read:   readMlx5Files,
@@ -177,6 +178,7 @@ const cmaProgram = "cma_roce_tos"
 func cmaRoCEToS() Reader {
 	return Reader{
 		Name:   cmaProgram,
+		Signs:  []string{cmaProgram},
 		Begins: func(line string) bool { return strings.HasPrefix(line, "+ ") && strings.Contains(line, cmaProgram) },
 		GoesOn: func(line string) bool { return cmaValue().MatchString(line) },
 		Read:   readCMA,

@@ -43,6 +43,7 @@ func mlxconfig() Reader {
 			}
 			return []Run{{Argv: []string{"mlxconfig", "-d", n.PCI, "-e", "query"}, Option: OptionCCMask}}
 		},
+		Signs:  []string{"Device #"},
 		Begins: begins("Device #"),
 		GoesOn: func(line string) bool {
 			return strings.Trim(line, "-") == "" || begins("Device", "PCI device:", "Name:", "Description:", "Configurations:", "The '*'", "*", "  ", "\t")(line) || mlxOption().MatchString(line)

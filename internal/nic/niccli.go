@@ -28,6 +28,7 @@ func niccli() Reader {
 			out := []Run{{Argv: []string{niccliProgram, "-i", niccliDevice(n.PCI), "qos", "--ets", "--show"}}}
 			return append(out, niccliOptionRuns(n)...)
 		},
+		Signs: append(niccliOptionNames(), tlvHead, "Base Queue is ", "dscp:", "Broadcom", " BCM"),
 		Begins: func(line string) bool {
 			return strings.HasPrefix(line, tlvHead) && strings.HasSuffix(strings.TrimSpace(line), ":") || strings.HasPrefix(line, "Base Queue is ") ||
 				isNiccliItem(line)

@@ -25,6 +25,7 @@ func nicctl() Reader {
 			}
 			return []Run{{Argv: []string{nicctlProgram, "show", "qos"}, Once: true}, {Argv: []string{nicctlProgram, "show", "dcqcn"}, Once: true}}
 		},
+		Signs:  []string{"NIC "},
 		Begins: isNicctlHead,
 		GoesOn: func(line string) bool {
 			return isNicctlHead(line) || strings.Trim(line, "-") == "" || begins("  ", "\t", "Port :", "Port  :", "Lif id ", "ROCE device ")(line)

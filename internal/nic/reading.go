@@ -30,6 +30,7 @@ type Reader struct {
 	Name    string
 	Options bool // it gives stored options only
 	Runs    func(n fabric.NIC) []Run
+	Signs   []string               // such a line has one of these, of three bytes or more; nil: it may be any
 	Begins  func(line string) bool // a line with which the output of the program begins
 	GoesOn  func(line string) bool
 	Read    func(text, device string) ([]Reading, error) // device: the interface that was asked about, where the text may not say so

@@ -54,6 +54,7 @@ func (g *Groups) Add(f fabric.Finding) {
 
 // group is findings that say the same of several subjects.
 type group struct {
+	key      groupKey
 	first    fabric.Finding
 	subjects []place          // none where only counts are kept
 	members  []fabric.Finding // all of them, or the first where no more are kept
@@ -66,6 +67,7 @@ type group struct {
 type grouping struct {
 	index     map[groupKey]int
 	all       []group
+	last      int  // the group of the finding before
 	limit     int  // members of a group that are kept; 0: all
 	countOnly bool // no subjects are kept
 }
@@ -83,16 +85,7 @@ func (g *grouping) add(f fabric.Finding) {
 	if f.Why != "" && !sameStatus(f.Status, fabric.Fail) {
 		k.why = impersonal(f)
 	}
-	i, ok := g.index[k]
-	if !ok {
-		if g.index == nil {
-			g.index = make(map[groupKey]int)
-		}
-		i = len(g.all)
-		g.index[k] = i
-		g.all = append(g.all, group{first: f})
-	}
-	at := &g.all[i]
+	at := g.of(k, f)
 	at.count++
 	if at.count == 1 || at.node != f.Subject.Node {
 		at.node = f.Subject.Node
@@ -104,6 +97,24 @@ func (g *grouping) add(f fabric.Finding) {
 	if g.limit == 0 || len(at.members) < g.limit {
 		at.members = append(at.members, f)
 	}
+}
+
+// of returns the group of a finding: most often that of the one before, since a rule judges all parts of a node in a row.
+func (g *grouping) of(k groupKey, f fabric.Finding) *group {
+	if g.last < len(g.all) && g.all[g.last].key == k {
+		return &g.all[g.last]
+	}
+	i, ok := g.index[k]
+	if !ok {
+		if g.index == nil {
+			g.index = make(map[groupKey]int)
+		}
+		i = len(g.all)
+		g.index[k] = i
+		g.all = append(g.all, group{key: k, first: f})
+	}
+	g.last = i
+	return &g.all[i]
 }
 
 // worstFirst returns the groups by severity, then in the order in which the rules came.
@@ -203,17 +214,30 @@ func placesOf(list []fabric.Subject) []place {
 func subjects(list []place, limit int) string {
 	parts := map[string][]string{} // parts of each node
 	var nodes []string
-	for _, s := range list {
-		if _, ok := parts[s.node]; !ok {
-			nodes = append(nodes, s.node)
+	for i := 0; i < len(list); { // findings come node by node
+		node, end := list[i].node, i
+		for end < len(list) && list[end].node == node {
+			end++
 		}
-		parts[s.node] = append(parts[s.node], s.part)
+		if parts[node] == nil {
+			nodes = append(nodes, node)
+		}
+		parts[node] = slices.Grow(parts[node], end-i)
+		for ; i < end; i++ {
+			parts[node] = append(parts[node], list[i].part)
+		}
 	}
 	slices.SortFunc(nodes, draw.Natural)
 	same := map[string][]string{} // nodes by their folded parts
+	folded := map[string]string{} // by the parts: most nodes have the same
 	var order []string
 	for _, n := range nodes {
-		p := strings.TrimPrefix(draw.Names(parts[n], 4), ", ")
+		key := strings.Join(parts[n], "\x00")
+		p, ok := folded[key]
+		if !ok {
+			p = strings.TrimPrefix(draw.Names(parts[n], 4), ", ")
+			folded[key] = p
+		}
 		if _, ok := same[p]; !ok {
 			order = append(order, p)
 		}

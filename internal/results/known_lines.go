@@ -7,6 +7,7 @@ import (
 
 	"railwright.dev/railwright/internal/fabric"
 	"railwright.dev/railwright/internal/messages"
+	"railwright.dev/railwright/internal/pattern"
 )
 
 // catalogue is the messages of all programs, read when the first line is looked up. It is part of this program, and the
@@ -65,7 +66,7 @@ func levelOf(m *messages.Message, warned bool) fabric.LineLevel {
 }
 
 // warned is how programs mark a warning.
-var warned = pattern(`(?i)\bwarn(?:ing)?\b`)
+var warned = pattern.New(`(?i)\bwarn(?:ing)?\b`)
 
 // levelIn is the level of a line outside a debug log with a known message.
 func levelIn(m *messages.Message, text string) fabric.LineLevel {

@@ -8,6 +8,7 @@ import (
 
 	"railwright.dev/railwright/internal/fabric"
 	"railwright.dev/railwright/internal/messages"
+	"railwright.dev/railwright/internal/pattern"
 )
 
 // ncclLog reads debug logs of NCCL and RCCL (NCCL_DEBUG=VERSION, WARN or INFO), of all ranks that wrote into
@@ -108,7 +109,7 @@ func (r *ncclLog) results() []fabric.Result {
 }
 
 // bareSetting finds a setting in a line without a prefix: as the library says it, or in a script or command.
-var bareSetting = pattern(`^((?:NCCL|RCCL)_[A-Z0-9_]+) (?:set by environment|set) to (\S.*?)\.?$|(?:^|\s(?:-x|--env|-e) |\bexport |--env=)((?:NCCL|RCCL)_[A-Z0-9_]+)=("[^"]*"|'[^']*'|\S+)`)
+var bareSetting = pattern.New(`^((?:NCCL|RCCL)_[A-Z0-9_]+) (?:set by environment|set) to (\S.*?)\.?$|(?:^|\s(?:-x|--env|-e) |\bexport |--env=)((?:NCCL|RCCL)_[A-Z0-9_]+)=("[^"]*"|'[^']*'|\S+)`)
 
 // bare reads lines of a log that have no prefix: the version, and settings that were pasted by themselves.
 func (r *ncclLog) bare(l line, text string) {

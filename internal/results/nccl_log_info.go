@@ -5,24 +5,25 @@ import (
 	"strings"
 
 	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/pattern"
 )
 
 var (
-	logVersion   = pattern(`(NCCL|RCCL) version ?:? *(\d\S*)`)
-	logEnv       = pattern(`^((?:NCCL|RCCL)_\w+) (?:set by environment|set) to (.*)$`)
-	logBootstrap = pattern(`^Bootstrap ?: Using (?:\[\d+\])?([^:\s]+)`)
-	logHCA       = pattern(`\[\d+\](\S+?)(?:[;,]|\s|$)`)
-	logOOB       = pattern(`OOB ([^:\s]+)`)
-	logInit      = pattern(`\brank (\d+) n[rR]anks (\d+)(.*)`)
-	logNVLS      = pattern(`, (\d+) nvls channels`)
-	logPath      = pattern(`^(?:GPU|NET|NIC|NVS|CPU|PCI|GIN)/[0-9A-Fa-f]+(?:-[0-9A-Fa-f]+)* :`)
-	logError     = pattern(`\.(?:cc|cpp|cu|c|h):\d+ -> [1-9]`)
+	logVersion   = pattern.New(`(NCCL|RCCL) version ?:? *(\d\S*)`)
+	logEnv       = pattern.New(`^((?:NCCL|RCCL)_\w+) (?:set by environment|set) to (.*)$`)
+	logBootstrap = pattern.New(`^Bootstrap ?: Using (?:\[\d+\])?([^:\s]+)`)
+	logHCA       = pattern.New(`\[\d+\](\S+?)(?:[;,]|\s|$)`)
+	logOOB       = pattern.New(`OOB ([^:\s]+)`)
+	logInit      = pattern.New(`\brank (\d+) n[rR]anks (\d+)(.*)`)
+	logNVLS      = pattern.New(`, (\d+) nvls channels`)
+	logPath      = pattern.New(`^(?:GPU|NET|NIC|NVS|CPU|PCI|GIN)/[0-9A-Fa-f]+(?:-[0-9A-Fa-f]+)* :`)
+	logError     = pattern.New(`\.(?:cc|cpp|cu|c|h):\d+ -> [1-9]`)
 	// logTried is an error that a try of a network returned: another network is tried then, and what fails for good is
 	// returned by the functions above it too (src/plugin/net.cc).
-	logTried    = pattern(`^(?:src/)?(?:transport/net_\w+|plugin/net)[\w/]*\.cc:\d+ -> \d+$`)
-	logAbort    = pattern(`(?i)\babort (?:start|complete|called)\b`)
-	logAllRanks = pattern(`\bnRanks (\d+)\b`)
-	logNodes    = pattern(`\bnNodes (\d+)\b`)
+	logTried    = pattern.New(`^(?:src/)?(?:transport/net_\w+|plugin/net)[\w/]*\.cc:\d+ -> \d+$`)
+	logAbort    = pattern.New(`(?i)\babort (?:start|complete|called)\b`)
+	logAllRanks = pattern.New(`\bnRanks (\d+)\b`)
+	logNodes    = pattern.New(`\bnNodes (\d+)\b`)
 )
 
 // info reads an INFO line. Those of which a log has millions come first.

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/pattern"
 )
 
 // tuningTable reads the table of NCCL's tuning model (src/graph/tuning.cc, NCCL_DEBUG_SUBSYS=TUNING), in both
@@ -86,7 +87,7 @@ func (t *tuningTable) row(cells []string, room func(int) bool) bool {
 
 // tuningChoice: "AllReduce: 8 Bytes -> Algo RING proto LL channel{Lo..Hi}={0..7}", with numbers and a time
 // in older versions where the line was enabled.
-var tuningChoice = pattern(`^(\w+): (\d+) Bytes -> Algo (\w+) proto (\w+)(?:.*\{(\d+)\.\.(\d+)\})?`)
+var tuningChoice = pattern.New(`^(\w+): (\d+) Bytes -> Algo (\w+) proto (\w+)(?:.*\{(\d+)\.\.(\d+)\})?`)
 
 func (g *logRun) choice(text string) bool {
 	if !strings.Contains(text, "Bytes -> Algo") {

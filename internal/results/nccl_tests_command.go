@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/pattern"
 )
 
 // command is what the text before a table says of how it was made.
@@ -21,13 +22,13 @@ const NetPlugin = "net_plugin"
 var (
 	// gibFolder is where Google's plugin for RDMA is mounted in a pod, and on a node (gpudirect-rdma of
 	// GoogleCloudPlatform/container-engine-accelerators).
-	gibFolder      = pattern(`(?:/usr/local|/kubernetes/bin)/gib/`)
-	programName    = pattern(`\b([a-z0-9_]+)_perf(?:_mpi)?\b`)
-	collectiveWord = pattern(`-t (all_reduce|all_gather|reduce_scatter|alltoall|broadcast|reduce|sendrecv|gather|scatter)\b`)
-	exportSetting  = pattern(`(?:-x|-genv|--env|-e|export|env)[ =]+((?:NCCL|RCCL|HSA|UCX)_[A-Z0-9_]+=\S*)`)
-	leadingSetting = pattern(`(?:^|\s)((?:NCCL|RCCL)_[A-Z0-9_]+=\S+)`)
-	testsVersion   = pattern(`nccl-tests version (\S+)(?:.*nccl-library=(\d+))?|rccl-tests:? [Vv]ersion:? (\S+)`)
-	libraryVersion = pattern(`^(NCCL|RCCL) version ?:? *(\d\S*)`)
+	gibFolder      = pattern.New(`(?:/usr/local|/kubernetes/bin)/gib/`)
+	programName    = pattern.New(`\b([a-z0-9_]+)_perf(?:_mpi)?\b`)
+	collectiveWord = pattern.New(`-t (all_reduce|all_gather|reduce_scatter|alltoall|broadcast|reduce|sendrecv|gather|scatter)\b`)
+	exportSetting  = pattern.New(`(?:-x|-genv|--env|-e|export|env)[ =]+((?:NCCL|RCCL|HSA|UCX)_[A-Z0-9_]+=\S*)`)
+	leadingSetting = pattern.New(`(?:^|\s)((?:NCCL|RCCL)_[A-Z0-9_]+=\S+)`)
+	testsVersion   = pattern.New(`nccl-tests version (\S+)(?:.*nccl-library=(\d+))?|rccl-tests:? [Vv]ersion:? (\S+)`)
+	libraryVersion = pattern.New(`^(NCCL|RCCL) version ?:? *(\d\S*)`)
 )
 
 func (c *command) read(text string) {

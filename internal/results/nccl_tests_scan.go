@@ -2,12 +2,12 @@ package results
 
 import (
 	"cmp"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/pattern"
 )
 
 // scan puts a table together again that a document has in pieces: made from a picture or a PDF, with one cell
@@ -352,12 +352,12 @@ type scanDevice struct {
 }
 
 var (
-	devicePiece = pattern(`^#?\s*(?:Rank(?: +\d+)?|(?:Rank +)?\d+ +Group.*|\d+ +Pid.*|(?:\d+ +)?on +\S+ +device.*|\d+ +on|\S+ +device(?: +\d+ +\[.*)?|\d+ +\[[0-9a-fx:.]+\].*)$`)
-	pieceRank   = pattern(`(\d+) +Group`)
-	pieceGroup  = pattern(`(\d+) +Pid`)
-	piecePID    = pattern(`(\d+) +on\b`)
-	pieceHost   = pattern(`(\S+) +device`)
-	pieceBus    = pattern(`(\d+) +\[([0-9a-fx:.]+)\] *(.*)`)
+	devicePiece = pattern.New(`^#?\s*(?:Rank(?: +\d+)?|(?:Rank +)?\d+ +Group.*|\d+ +Pid.*|(?:\d+ +)?on +\S+ +device.*|\d+ +on|\S+ +device(?: +\d+ +\[.*)?|\d+ +\[[0-9a-fx:.]+\].*)$`)
+	pieceRank   = pattern.New(`(\d+) +Group`)
+	pieceGroup  = pattern.New(`(\d+) +Pid`)
+	piecePID    = pattern.New(`(\d+) +on\b`)
+	pieceHost   = pattern.New(`(\S+) +device`)
+	pieceBus    = pattern.New(`(\d+) +\[([0-9a-fx:.]+)\] *(.*)`)
 )
 
 // device takes a piece of a line of the banner. A piece of which there is one already begins the next rank.
@@ -368,7 +368,7 @@ func (s *scan) device(text string, t *ncclTable, b *budget) bool {
 	p := &s.piece
 	parts := []struct {
 		into *string
-		find *regexp.Regexp
+		find *pattern.Regexp
 	}{{&p.rank, pieceRank()}, {&p.group, pieceGroup()}, {&p.pid, piecePID()}, {&p.host, pieceHost()}, {&p.bus, pieceBus()}}
 	for _, part := range parts {
 		if *part.into != "" && part.find.MatchString(text) {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/pattern"
 )
 
 // ncclTable is a table that is being read.
@@ -46,10 +47,10 @@ func (t *ncclTable) inRows() bool {
 }
 
 var (
-	bannerNumber  = pattern(`(nThreads?|nGpus|minBytes|maxBytes|warmup ?iters|agg iters|iters|validation|graph|unalign|step): ?(\d+)(\((?:factor|bytes)\))?|(nThreads?|nGpus|minBytes|maxBytes):? (\d+)`)
-	deviceLine    = pattern(`Rank +(\d+) +(?:Group +(\d+) +)?Pid +(\d+) +on +(\S+) +device +(\d+) +\[([^\]]*)\] *(.*)`)
-	averageFooter = pattern(`^#?\s*Av[a-z]\.? bus ?bandwidth\s*:?\s*(\S*)`)
-	boundsFooter  = pattern(`Out of bounds values\s*:\s*(\d+)`)
+	bannerNumber  = pattern.New(`(nThreads?|nGpus|minBytes|maxBytes|warmup ?iters|agg iters|iters|validation|graph|unalign|step): ?(\d+)(\((?:factor|bytes)\))?|(nThreads?|nGpus|minBytes|maxBytes):? (\d+)`)
+	deviceLine    = pattern.New(`Rank +(\d+) +(?:Group +(\d+) +)?Pid +(\d+) +on +(\S+) +device +(\d+) +\[([^\]]*)\] *(.*)`)
+	averageFooter = pattern.New(`^#?\s*Av[a-z]\.? bus ?bandwidth\s*:?\s*(\S*)`)
+	boundsFooter  = pattern.New(`Out of bounds values\s*:\s*(\d+)`)
 )
 
 func isBanner(text string) bool {

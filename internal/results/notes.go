@@ -1,12 +1,12 @@
 package results
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
 
 	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/pattern"
 )
 
 // notes reads what people write down of machines of which a port is two PCIe functions (DGX Spark): numbers in sentences and
@@ -34,24 +34,26 @@ const (
 )
 
 // noteStems are pieces of which every line that notes looks at has at least one.
-var noteStems = sync.OnceValue(func() *signSet {
-	return newSignSet([]string{
+var noteStems = sync.OnceValue(func() *pattern.Set {
+	set := pattern.NewSet()
+	set.Add(
 		"gb10", "gx10", "spark", "p2p1s0f", "p1s0f", "0002:01:00", "enp7s7", "connectx", "x86", "amd64", "vendor_part", "routeros", "mikrotik", "dgx",
 		"b/s", "bps", "bit/s", "its/s", "b/sec", "bits/sec", "iperf", "ib_write", "rdma_", "rank", "overriding", "oob", "gid", "modify_qp", "_perf", "freez", "froz", "unresponsive", "power cycle", "power-cycle",
 		"branch", "127.0.0.1", "hosts", "nodes", "localhost", "dhcp", "port", "p0<", "p0-", "p0 ", "p1<", "p1-", "p1 ", "mesh", "triangle", "ring", "/dev/infiniband", "no device found", "network socket", "net/socket", "libnccl", "speed=", "insufficient power", "available pcie", "device", "ibv_reg_mr", "cmatotal", "treeconnect", "retreive", "net/ib", "mtu", "speed:", "ifname", "_hca", "nccl_", "gloo_", "ucx_", "ompi_",
-	})
+	)
+	return set
 })
 
 // Signs of the machine. PCI domain 2 at bus 1 is where its second twins are.
 var (
-	sparkNamed   = pattern(`(?i)\bGB10\b|\bDGX[ _-]?Sparks?\b|\bGX10\b`)
-	sparkDevices = pattern(`\b(?:roce|en)P2p1s0f[01](?:np[01])?\b|\bmlx5_core 0002:01:00\.[01]\b|\benP7s7\b`)
-	sparkNames   = pattern(`\b(?:rocep1s0f[01]|enp1s0f[01]np[01])\b`)
-	sparkHost    = pattern(`(?i)\bsparks?(?:[-_]?\w{1,3})?\b`)
-	someDGX      = pattern(`(?i)\bDGX(?:es)?\b`)
-	smallSwitch  = pattern(`(?i)\bRouterOS\b|\bMikroTik\b`)
+	sparkNamed   = pattern.New(`(?i)\bGB10\b|\bDGX[ _-]?Sparks?\b|\bGX10\b`)
+	sparkDevices = pattern.New(`\b(?:roce|en)P2p1s0f[01](?:np[01])?\b|\bmlx5_core 0002:01:00\.[01]\b|\benP7s7\b`)
+	sparkNames   = pattern.New(`\b(?:rocep1s0f[01]|enp1s0f[01]np[01])\b`)
+	sparkHost    = pattern.New(`(?i)\bsparks?(?:[-_]?\w{1,3})?\b`)
+	someDGX      = pattern.New(`(?i)\bDGX(?:es)?\b`)
+	smallSwitch  = pattern.New(`(?i)\bRouterOS\b|\bMikroTik\b`)
 	// otherMachine are parts that this machine, of Arm and ConnectX-7, does not have.
-	otherMachine = pattern(`(?i)\b(?:DGX|HGX)[ -]?[AHB]\d00\b|\bx86_64\b|\bamd64\b|\bConnectX-[3-6]\b|vendor_part_id:\s*(?:40\d\d|411\d|412[0-8])\b|\bXeon\b|\bEPYC\b|\bRyzen\b`)
+	otherMachine = pattern.New(`(?i)\b(?:DGX|HGX)[ -]?[AHB]\d00\b|\bx86_64\b|\bamd64\b|\bConnectX-[3-6]\b|vendor_part_id:\s*(?:40\d\d|411\d|412[0-8])\b|\bXeon\b|\bEPYC\b|\bRyzen\b`)
 )
 
 func newNotes() *notes { return &notes{used: map[int]bool{}} }
@@ -67,7 +69,7 @@ func (r *notes) read(l line, taken bool) bool {
 		return false
 	}
 	text = text[:min(len(text), maxNotedLine)]
-	if !noteStems().in(text) && !strings.HasPrefix(text, "|") && !strings.HasSuffix(text, ":") {
+	if !noteStems().Any(text) && !strings.HasPrefix(text, "|") && !strings.HasSuffix(text, ":") {
 		return false
 	}
 	r.machine(text)
@@ -93,7 +95,7 @@ func (r *notes) read(l line, taken bool) bool {
 var machineSigns = []struct {
 	basis fabric.NotedBasis
 	stems []string
-	form  func() *regexp.Regexp
+	form  func() *pattern.Regexp
 }{
 	{fabric.NotedNamed, []string{"GB10", "gb10", "park", "PARK", "GX10", "gx10"}, sparkNamed},
 	{fabric.NotedDevices, []string{"P2p1s0f", "0002:01:00", "enP7s7"}, sparkDevices},

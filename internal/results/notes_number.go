@@ -8,32 +8,33 @@ import (
 	"strings"
 
 	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/pattern"
 )
 
 // Numbers of notes. Gb are bits and GB are bytes, in whatever way the second is written.
 var (
-	noteValue  = pattern(`(\d+(?:[.,]\d+)?)\s*((?:[GM]i?[Bb]|[gm]b)(?:/s(?:ec)?|ps)\b|[GM]bits?(?:/s(?:ec)?|ps)\b)`)
-	notePlain  = pattern(`^[\s*` + "`" + `~≈]*(\d+(?:\.\d+)?)[\s*` + "`" + `]*$`)
-	noteUnit   = pattern(`((?:[GM]i?[Bb]|[gm]b)(?:/s(?:ec)?|ps)\b|[GM]bits?(?:/s(?:ec)?|ps)\b)`)
-	noteSum    = pattern(`(\d+(?:\.\d+)?)(?: ?[A-Za-z/]{3,7})?\s*\+\s*(\d+(?:\.\d+)?)(?:(?: ?[A-Za-z/]{3,7})?\s*\+\s*(\d+(?:\.\d+)?))?`)
-	noteArrow  = pattern(`(\d+(?:\.\d+)?)\s*(?:[GM]i?[Bb]\w*/?\w*)?\s*(?:-+>|→|=>)\s*(\d+(?:\.\d+)?)\s*([GM]i?[Bb](?:/s(?:ec)?|ps)\b)`)
-	noteClause = pattern(`[,;]\s|\s(?:but|and|while|vs\.?|versus|then)\s`)
-	noteSize   = pattern(`\b(\d+(?:\.\d+)?) ?([KMG])(?:i?B)?\b(?:[^/\w]|$)`)
+	noteValue  = pattern.New(`(\d+(?:[.,]\d+)?)\s*((?:[GM]i?[Bb]|[gm]b)(?:/s(?:ec)?|ps)\b|[GM]bits?(?:/s(?:ec)?|ps)\b)`)
+	notePlain  = pattern.New(`^[\s*` + "`" + `~≈]*(\d+(?:\.\d+)?)[\s*` + "`" + `]*$`)
+	noteUnit   = pattern.New(`((?:[GM]i?[Bb]|[gm]b)(?:/s(?:ec)?|ps)\b|[GM]bits?(?:/s(?:ec)?|ps)\b)`)
+	noteSum    = pattern.New(`(\d+(?:\.\d+)?)(?: ?[A-Za-z/]{3,7})?\s*\+\s*(\d+(?:\.\d+)?)(?:(?: ?[A-Za-z/]{3,7})?\s*\+\s*(\d+(?:\.\d+)?))?`)
+	noteArrow  = pattern.New(`(\d+(?:\.\d+)?)\s*(?:[GM]i?[Bb]\w*/?\w*)?\s*(?:-+>|→|=>)\s*(\d+(?:\.\d+)?)\s*([GM]i?[Bb](?:/s(?:ec)?|ps)\b)`)
+	noteClause = pattern.New(`[,;]\s|\s(?:but|and|while|vs\.?|versus|then)\s`)
+	noteSize   = pattern.New(`\b(\d+(?:\.\d+)?) ?([KMG])(?:i?B)?\b(?:[^/\w]|$)`)
 )
 
 // Words by which people tell what a number is of.
 var (
-	noteRDMA       = pattern(`(?i)\bib_(?:write|read|send)_bw\b|\brdma\b|\bperftest\b|\broce[pP]\w+|\bmlx5_\d+\b`)
-	noteTCP        = pattern(`(?i)\biperf\d?\b|\btcp\b|\bnetperf\b|\bnuttcp\b`)
-	noteCollective = pattern(`(?i)\ball[-_ ]?(?:reduce|gather|to[-_ ]?all)\w*|\breduce[-_ ]?scatter\w*|\bbroadcast_perf\b|\bbus ?bw\b|\bbus bandwidth\b|\balg ?bw\b|\bnccl(?:-tests)?\b`)
-	noteProgram    = pattern(`(?i)\biperf\d?\b|\bnetperf\b|\bib_(?:write|read|send)_bw\b|\ball_(?:reduce|gather)_perf\b`)
-	noteTogether   = pattern(`(?i)\bboth\b|\bdual\b|\bsimultaneous\w*|\bat once\b|\bin parallel\b|\bconcurrent\w*|\btogether\b|\bcombined\b|\btotal\b|\baggregate\w*|\bsum\b`)
-	noteBefore     = pattern(`(?i)\b(?:before|initially|originally|at first|used to)\b`)
-	noteAfter      = pattern(`(?i)\b(?:after|afterwards|now|fixed|nothing else changed|since then)\b`)
+	noteRDMA       = pattern.New(`(?i)\bib_(?:write|read|send)_bw\b|\brdma\b|\bperftest\b|\broce[pP]\w+|\bmlx5_\d+\b`)
+	noteTCP        = pattern.New(`(?i)\biperf\d?\b|\btcp\b|\bnetperf\b|\bnuttcp\b`)
+	noteCollective = pattern.New(`(?i)\ball[-_ ]?(?:reduce|gather|to[-_ ]?all)\w*|\breduce[-_ ]?scatter\w*|\bbroadcast_perf\b|\bbus ?bw\b|\bbus bandwidth\b|\balg ?bw\b|\bnccl(?:-tests)?\b`)
+	noteProgram    = pattern.New(`(?i)\biperf\d?\b|\bnetperf\b|\bib_(?:write|read|send)_bw\b|\ball_(?:reduce|gather)_perf\b`)
+	noteTogether   = pattern.New(`(?i)\bboth\b|\bdual\b|\bsimultaneous\w*|\bat once\b|\bin parallel\b|\bconcurrent\w*|\btogether\b|\bcombined\b|\btotal\b|\baggregate\w*|\bsum\b`)
+	noteBefore     = pattern.New(`(?i)\b(?:before|initially|originally|at first|used to)\b`)
+	noteAfter      = pattern.New(`(?i)\b(?:after|afterwards|now|fixed|nothing else changed|since then)\b`)
 	// noteOther are numbers of something else: what was expected, what a link could do, memory and disks, tables of options.
-	noteOther  = pattern(`(?i)\b(?:available PCIe bandwidth|capable of|theoretical|expect(?:ed|s)?|should|up to|line rate|raw link|nominal|advertised|spec(?:ification)?s?|memory bandwidth|lpddr\w*|nvme|ssd|disk|memcpy|hbm\w*|speed:|link_?speed|supported|nfs|rsync|scp|tokens?)\b`)
-	noteDevice = pattern(`\b(?:roce[pP]\w+|mlx5_\d+)\b`)
-	noteIperf  = pattern(`^\[(?:SUM|\s*\d+)\]`)
+	noteOther  = pattern.New(`(?i)\b(?:available PCIe bandwidth|capable of|theoretical|expect(?:ed|s)?|should|up to|line rate|raw link|nominal|advertised|spec(?:ification)?s?|memory bandwidth|lpddr\w*|nvme|ssd|disk|memcpy|hbm\w*|speed:|link_?speed|supported|nfs|rsync|scp|tokens?)\b`)
+	noteDevice = pattern.New(`\b(?:roce[pP]\w+|mlx5_\d+)\b`)
+	noteIperf  = pattern.New(`^\[(?:SUM|\s*\d+)\]`)
 )
 
 // roundRates are those by which ports and links are called, Gb/s: their name is no measurement.

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/pattern"
 )
 
 // osu reads the tables of the OSU micro-benchmarks, of MPI and of NCCL or RCCL, collective and point-to-point.
@@ -26,7 +27,7 @@ type osuTable struct {
 func newOSU(b *budget) lineReader { return &osu{budget: b} }
 
 // osuTitle: "# OSU MPI-CUDA Allreduce Latency Test v7.5"; version 5 may omit the "#".
-var osuTitle = pattern(`^#? *OSU (MPI|NCCL|RCCL|XCCL|UPC|OpenSHMEM)(?:-(\w+))? ([\w-]+(?: ?[\w/-]+)*?) Test(?: v(\S+))?$`)
+var osuTitle = pattern.New(`^#? *OSU (MPI|NCCL|RCCL|XCCL|UPC|OpenSHMEM)(?:-(\w+))? ([\w-]+(?: ?[\w/-]+)*?) Test(?: v(\S+))?$`)
 
 // osuCollectives are the words of the titles that name a collective of NCCL. Tests of two ranks are sendrecv.
 var osuCollectives = []struct {

@@ -7,6 +7,7 @@ import (
 
 	"railwright.dev/railwright/internal/fabric"
 	"railwright.dev/railwright/internal/messages"
+	"railwright.dev/railwright/internal/pattern"
 )
 
 // perftest reads the output of ib_write_bw and related tests (src/perftest_parameters.c of linux-rdma/perftest), of
@@ -32,9 +33,9 @@ type perftestRun struct {
 func newPerftest(b *budget) lineReader { return &perftest{budget: b} }
 
 var (
-	perftestTitle   = pattern(`^(RDMA[_ ]Write|RDMA[_ ]Read|Send|Atomic|Compare_Swap|Fetch_Add|Raw_Ethernet)[\w ]*? ?(Bidirectional )?(?:Post List )?(BW|Latency|Rate)(?: [\w ]+)? Test\b`)
-	perftestProgram = pattern(`\b(?:ib|raw_ethernet)[_ ](write|read|send|atomic)[_ ](bw|lat)\b`)
-	perftestFact    = pattern(`(Device|Number of qps|Mtu|Link type|GID index|rdma[_ ]cm QPs|Use ROCm memory)\s*: *([\w.-]+)`)
+	perftestTitle   = pattern.New(`^(RDMA[_ ]Write|RDMA[_ ]Read|Send|Atomic|Compare_Swap|Fetch_Add|Raw_Ethernet)[\w ]*? ?(Bidirectional )?(?:Post List )?(BW|Latency|Rate)(?: [\w ]+)? Test\b`)
+	perftestProgram = pattern.New(`\b(?:ib|raw_ethernet)[_ ](write|read|send|atomic)[_ ](bw|lat)\b`)
+	perftestFact    = pattern.New(`(Device|Number of qps|Mtu|Link type|GID index|rdma[_ ]cm QPs|Use ROCm memory)\s*: *([\w.-]+)`)
 )
 
 // perftestErrors are beginnings of perftest's error messages. The first of them appear in no other program.
@@ -210,7 +211,11 @@ func ipv4GID(text string) bool {
 // error keeps an error message of perftest: one whose beginning is known here, or any of the catalogue within a run.
 // Without a run before it, it is a result of its own.
 func (r *perftest) error(l line, text string) bool {
-	n := slices.IndexFunc(perftestErrors, func(e string) bool { return strings.HasPrefix(text, e) })
+	errors := perftestErrors
+	if r.cur == nil {
+		errors = errors[:perftestAlone] // the others count within a run
+	}
+	n := slices.IndexFunc(errors, func(e string) bool { return strings.HasPrefix(text, e) })
 	if n < 0 && r.cur == nil {
 		return false
 	}
@@ -219,9 +224,6 @@ func (r *perftest) error(l line, text string) bool {
 		return false
 	}
 	if r.cur == nil {
-		if n >= perftestAlone {
-			return false
-		}
 		r.open(l)
 	}
 	const most = 16 // errors of a run

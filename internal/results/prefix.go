@@ -1,11 +1,11 @@
 package results
 
 import (
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
+
+	"railwright.dev/railwright/internal/pattern"
 )
 
 // mostPrefixes is how many a line may have: the service of logs, its time, the host and the rank.
@@ -237,12 +237,6 @@ func isHostName(word string) bool {
 }
 
 // isDevice knows words with a number before a colon that are devices, programs and counters, and no hosts.
-var isDevice = pattern(`(?i)^(?:rank|local-?rank|gpu|cuda|hip|nic|port|line|step|epoch|iter\w*|ring|tree|channel|thread|worker_?|process|proc|pid|device|dev|node-?rank|phase|stage|layer|` +
+var isDevice = pattern.New(`(?i)^(?:rank|local-?rank|gpu|cuda|hip|nic|port|line|step|epoch|iter\w*|ring|tree|channel|thread|worker_?|process|proc|pid|device|dev|node-?rank|phase|stage|layer|` +
 	`eth|en[opsx]|ib|ibp|roce|mlx|bnxt|ionic|irdma|efa|hsi|bond|veth|docker|lo|br|usb|sd|nvme|md|cpu|numa|pcieport|amdgpu|nvidia|` +
 	`python|perl|ruby|bash|gcc|g\+\+|clang|lib\w+|nccl|rccl|ipv|http|utf|sha|md|h|x|v)-?[0-9.]+[0-9a-z.]*$|^en[opsx]\w+$`)
-
-// pattern is a regular expression that is compiled when it is first used: most commands read no results, and all of
-// them together take two milliseconds.
-func pattern(expression string) func() *regexp.Regexp {
-	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
-}

@@ -46,7 +46,11 @@ func WriteArtifacts(folder string, artifacts iter.Seq[fabric.Artifact], index fu
 
 // build writes the files and the index into an empty folder.
 func build(folder string, artifacts iter.Seq[fabric.Artifact], index func(iter.Seq[fabric.Artifact]) ([]byte, error)) error {
-	w := newWriters(folder)
+	cleared, err := clearedIn(folder)
+	if err != nil {
+		return err
+	}
+	w := newWriters(folder, cleared)
 	text, err := index(func(yield func(fabric.Artifact) bool) {
 		for a := range artifacts {
 			if !w.write(a) || !yield(a) {
@@ -63,20 +67,34 @@ func build(folder string, artifacts iter.Seq[fabric.Artifact], index func(iter.S
 	return os.Chmod(folder, 0o755)
 }
 
-func writeArtifact(folder string, a fabric.Artifact) error {
+// writeArtifact writes a file below a folder. cleared are the permissions that a new file there does not get.
+func writeArtifact(folder string, a fabric.Artifact, cleared fs.FileMode) error {
 	if !filepath.IsLocal(a.File) {
 		return fmt.Errorf("artifact %q of %q: file %q leads out of the folder", a.Path, a.Target, a.File)
 	}
-	name := filepath.Join(folder, a.File)
-	err := os.WriteFile(name, a.Content, fs.FileMode(a.Mode))
+	name, mode := filepath.Join(folder, a.File), fs.FileMode(a.Mode)
+	err := newFile(name, a.Content, mode)
 	if errors.Is(err, fs.ErrNotExist) {
 		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
 			return err
 		}
-		err = os.WriteFile(name, a.Content, fs.FileMode(a.Mode))
+		err = newFile(name, a.Content, mode)
 	}
-	if err != nil {
+	if err != nil || mode&cleared == 0 {
 		return err
 	}
-	return os.Chmod(name, fs.FileMode(a.Mode)) // the umask has cleared bits
+	return os.Chmod(name, mode)
+}
+
+// clearedIn returns the permissions that the system takes from a new file in a folder: the umask, or those of the folder.
+func clearedIn(folder string) (fs.FileMode, error) {
+	probe := filepath.Join(folder, IndexFile) // which is written last
+	if err := newFile(probe, nil, fs.ModePerm); err != nil {
+		return 0, err
+	}
+	info, err := os.Lstat(probe)
+	if err := errors.Join(err, os.Remove(probe)); err != nil {
+		return 0, err
+	}
+	return fs.ModePerm &^ info.Mode(), nil
 }

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"io/fs"
 	"runtime"
 	"sync"
 
@@ -23,12 +24,12 @@ type numbered struct {
 	number int
 }
 
-func newWriters(folder string) *writers {
+func newWriters(folder string, cleared fs.FileMode) *writers {
 	w := &writers{queue: make(chan numbered)}
 	for range runtime.GOMAXPROCS(0) {
 		w.running.Go(func() {
 			for a := range w.queue {
-				if err := writeArtifact(folder, a.Artifact); err != nil {
+				if err := writeArtifact(folder, a.Artifact, cleared); err != nil {
 					w.fail(a.number, err)
 				}
 			}

@@ -1,0 +1,89 @@
+package facts
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+
+	"railwright.dev/railwright/internal/fabric"
+)
+
+// decoders decode files of facts. They are used again, with the buffers that they have by then: of 16,384 nodes these would be
+// a gigabyte.
+type decoders struct{ idle sync.Pool }
+
+// decoder decodes one file of facts after the other, as if they were one stream.
+type decoder struct {
+	text bytes.Buffer // the file
+	in   bytes.Reader
+	json *json.Decoder
+}
+
+func newDecoder() *decoder {
+	d := &decoder{}
+	d.json = json.NewDecoder(&d.in)
+	d.json.DisallowUnknownFields()
+	return d
+}
+
+// read reads saved facts of about this many bytes.
+func (d *decoders) read(in io.Reader, size int64) (*fabric.Facts, error) {
+	one, ok := d.idle.Get().(*decoder)
+	if !ok {
+		one = newDecoder()
+	}
+	one.text.Reset()
+	one.text.Grow(int(min(size, maxFactsFile)) + bytes.MinRead)
+	if _, err := one.text.ReadFrom(io.LimitReader(in, maxFactsFile+1)); err != nil {
+		return nil, err
+	}
+	f, err := one.parse(one.text.Bytes())
+	if err != nil {
+		return nil, err // what the decoder has left of such a file is not of the next
+	}
+	d.idle.Put(one)
+	return f, nil
+}
+
+// parse reads saved facts. An unknown field is an error: they are of another version.
+func (d *decoder) parse(text []byte) (*fabric.Facts, error) {
+	if len(text) > maxFactsFile {
+		return nil, fmt.Errorf("larger than %d bytes", maxFactsFile)
+	}
+	d.in.Reset(text)
+	var f fabric.Facts
+	err := d.json.Decode(&f)
+	var m fabric.Meta
+	if err != nil && json.Unmarshal(text, &m) != nil {
+		return nil, fmt.Errorf("facts: %w", jsonError(err, text))
+	}
+	if err == nil {
+		m = f.Meta
+	}
+	switch {
+	case m.Kind != "Facts" || m.APIVersion != fabric.APIVersion:
+		return nil, fmt.Errorf("is %q in version %q, want Facts in %q", m.Kind, m.APIVersion, fabric.APIVersion)
+	case err != nil:
+		return nil, fmt.Errorf("facts: %w", err)
+	case f.Node == "":
+		return nil, errors.New("facts without a node")
+	}
+	if _, err := d.json.Token(); err != io.EOF {
+		return nil, errors.New("facts: more behind them")
+	}
+	return &f, nil
+}
+
+// parseFacts reads saved facts by themselves.
+func parseFacts(text []byte) (*fabric.Facts, error) { return newDecoder().parse(text) }
+
+// jsonError tells a file that was cut from one that was never whole.
+func jsonError(err error, text []byte) error {
+	if errors.Is(err, io.ErrUnexpectedEOF) {
+		return fmt.Errorf("cut after %d bytes: %w", len(text), err)
+	}
+	return err
+}

@@ -1,0 +1,104 @@
+package pattern
+
+import "strings"
+
+// window is how many bytes a literal is looked up by, and the least that it has.
+const window = 3
+
+// A piece of a text is looked up by a number that both cases of its letters share: ASCII has one bit between them, which
+// is masked, and two letters have that number if they differ only there. The numbers of neighbours overlap.
+const (
+	caseless  = 0x5f
+	pieceStep = 5 // bits
+	pieces    = 1 << (window * pieceStep)
+)
+
+// literals finds texts in either case of letters, all of them in one pass.
+type literals struct {
+	begins [1 << 16 / 64]uint64 // by the number of a piece: some literal is found by it
+	by     [pieces]uint16       // the same: where its literals are in lists
+	lists  [][]literal          // the first is of no piece
+}
+
+type literal struct {
+	text string // in lower case
+	at   int    // where in it the piece is that it is found by
+	set  int    // whose it is
+}
+
+func newLiterals() *literals { return &literals{lists: make([][]literal, 1)} }
+
+func pieceOf(text string) uint16 {
+	var p uint16
+	for i := range window {
+		p = next(p, text[i])
+	}
+	return p
+}
+
+// next is the number of a piece that ends one byte later.
+func next(p uint16, c byte) uint16 { return (p<<pieceStep ^ uint16(c&caseless)) & (pieces - 1) }
+
+// add puts a literal in. It is found by its piece with the most letters, of equals the last: beginnings are alike more often.
+func (l *literals) add(text string, set int) {
+	text = strings.ToLower(text)
+	at := 0
+	for i := range len(text) - window + 1 {
+		if weight(text[i:i+window]) >= weight(text[at:at+window]) {
+			at = i
+		}
+	}
+	p := pieceOf(text[at:])
+	l.begins[p>>6] |= 1 << (p & 63)
+	if l.by[p] == 0 {
+		l.by[p] = uint16(len(l.lists))
+		l.lists = append(l.lists, nil)
+	}
+	l.lists[l.by[p]] = append(l.lists[l.by[p]], literal{text: text, at: at, set: set})
+}
+
+func (l *literals) has(p uint16) bool { return l.begins[p>>6]&(1<<(p&63)) != 0 }
+
+// in reports whether a text has one of the literals, or characters that fold to one.
+func (l *literals) in(text string) bool {
+	found := false
+	all := l.each(text, func(int) bool { found = true; return false })
+	return found || all
+}
+
+// each calls a function with the set of each literal that a text has, until it returns false; all: the text has
+// characters that fold to letters of ASCII, and any literal may be in it.
+func (l *literals) each(text string, has func(set int) bool) (all bool) {
+	var p uint16
+	var seen byte // bits of all bytes
+	for i := range len(text) {
+		c := text[i]
+		seen |= c
+		if p = next(p, c); !l.has(p) {
+			continue
+		}
+		for _, one := range l.lists[l.by[p]] {
+			if from := i - (window - 1) - one.at; equalFold(text, from, one.text) && !has(one.set) {
+				return false
+			}
+		}
+	}
+	return seen >= 0x80 && (strings.ContainsRune(text, longS) || strings.ContainsRune(text, kelvin))
+}
+
+// equalFold reports whether a text has another, which is in lower case, at a place.
+func equalFold(text string, from int, other string) bool {
+	if from < 0 || from+len(other) > len(text) {
+		return false
+	}
+	for i := range len(other) {
+		c := text[from+i]
+		if 'A' <= c && c <= 'Z' {
+			c += 'a' - 'A'
+		}
+		if c != other[i] {
+			return false
+		}
+	}
+	return true
+}

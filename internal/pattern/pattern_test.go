@@ -1,0 +1,85 @@
+package pattern
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestNeeds(t *testing.T) {
+	for expression, want := range map[string][]string{
+		`abc`:                        {"abc"},
+		`^abc$`:                      {"abc"},
+		`\b[NR]CCL WARN\b`:           {"NCCL WARN", "RCCL WARN"},
+		`(?i)\b(?:failed|failures?)`: {"failed", "failure", "failures"},
+		`x(?:abc)+y`:                 {"abc"},
+		`(?:abc)?`:                   nil,
+		`(?:abc)*def`:                {"def"},
+		`abc|`:                       nil,
+		`abc|\d?`:                    nil,
+		`\w+`:                        nil,
+		`[^a]bcd`:                    {"bcd"},
+		`abc.*defghi`:                {"defghi"},
+		`(?:ab){2}`:                  {"abab"},
+		`(?i)task`:                   {"task"},
+		`straße nr`:                  {"stra"},
+		`->|→`:                       nil,
+		`(?:a|b)cd(?:e)?`:            {"acd", "bcd"},
+		`(?:x|)[EF][01]{2}`:          {"E00", "E01", "E10", "E11", "F00", "F01", "F10", "F11", "xE00", "xE01", "xE10", "xE11", "xF00", "xF01", "xF10", "xF11"},
+	} {
+		got := needsOf(expression).texts
+		slices.Sort(got)
+		if got = slices.Compact(got); !slices.Equal(got, want) {
+			t.Errorf("%q needs %q, want %q", expression, got, want)
+		}
+	}
+}
+
+// Whatever the expression and the text, the literals refuse nothing that the expression finds.
+func FuzzRegexp(f *testing.F) {
+	for _, expression := range []string{
+		`(?i)\bxid\b`, `(?:^|[\s\[:])[EF]\d{4} \d\d:`, `(?i)\b(?:no|zero) (?:[\w/]+ )?(?:errors?|failures?)\b`, `a(?:b|cd)e*|xyz`, `(?i)mask|tasks`, `(?:a|b|)(?:c|d){2,3}`, `(?i)[k]elvin`, `é+ab|ß`,
+	} {
+		for _, text := range []string{"", "Xid (PCI", "E0102 03:04", "zero rx failures", "xyz", "ta\u017fks", "MAS\u212a", "\u212aelvin", "bcdc", "éab", "\xff\xfeab"} {
+			f.Add(expression, text)
+		}
+	}
+	f.Fuzz(func(t *testing.T, expression, text string) {
+		plain, err := regexp.Compile(expression)
+		if err != nil || len(expression) > 200 {
+			return
+		}
+		r := MustCompile(expression)
+		if got, want := r.MatchString(text), plain.MatchString(text); got != want {
+			t.Errorf("%q in %q: %t, want %t", expression, text, got, want)
+		}
+		set := NewSet(MustCompile(`xyz`), r)
+		if in := set.In(text); plain.MatchString(text) && !in.Has(1) {
+			t.Errorf("%q in %q: not among the members", expression, text)
+		}
+	})
+}
+
+func TestSet(t *testing.T) {
+	s := NewSet(MustCompile(`(?i)\berror\b`), MustCompile(`\d+`), MustCompile(`Xid \(`))
+	s.Add("one", "two")
+	for text, want := range map[string][]int{
+		"":                      {1},
+		"an ERROR":              {0, 1},
+		"errors":                {0, 1}, // the expression refuses it
+		"Xid (, terror":         {0, 1, 2},
+		"xi":                    {1},
+		"Two":                   {1, 3},
+		"Kelvin \u212a":         {0, 1, 2, 3},
+		"\u017f":                {0, 1, 2, 3},
+		strings.Repeat("é", 20): {1},
+	} {
+		in := s.In(text)
+		for i := range 4 {
+			if in.Has(i) != slices.Contains(want, i) {
+				t.Errorf("%q: member %d is %t", text, i, in.Has(i))
+			}
+		}
+	}
+}
