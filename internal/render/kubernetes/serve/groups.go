@@ -67,7 +67,7 @@ func Groups(s Serve) fabric.Artifact {
 		for group := range s.Pods.Groups {
 			objects = append(objects, kubernetes.Object{Body: s.jobSet(group)})
 		}
-		service.Spec.Selector = map[string]string{nameLabel: s.Pods.Name, jobLabel: leaderJob}
+		service.Spec.Selector = map[string]string{nameLabel: s.Pods.Name, jobLabel: fabric.LeaderJob}
 	} else {
 		objects = []kubernetes.Object{{Body: s.leaderWorkerSet()}}
 		service.Spec.Selector = map[string]string{groupLabel: s.Pods.Name, rankLabel: "0"}
