@@ -107,6 +107,9 @@ func (s Serve) about() string {
 		"Not privileged, not in the network or the process space of the machine" + lock + "; root is the user of the engines' images.",
 		"No CPU or memory is requested: a pod has all GPUs that it asks for, and what else its machine has left is unknown to the plan.",
 	}
+	if s.RemoteCode {
+		lines = append(lines, "The engine runs Python code of the model's repository (serving.trust_remote_code): that of the download, which stays in the volume.")
+	}
 	return strings.Join(append(lines, t.Notes...), "\n")
 }
 
