@@ -16,7 +16,10 @@ type LanguageModel struct {
 	Aliases []string       `yaml:"aliases"` // other published names with the same configuration, with or without organisation
 	Source  string         `yaml:"source"`  // of the configuration
 	Config  map[string]any `yaml:"config"`  // fields of config.json, under their own names
-	Note    string         `yaml:"note"`    // what a reader should know of the figures
+	// RemoteCode is set where engines run code of the model's repository, for its configuration or its tokenizer, and ask to be told
+	// so: the source that says it. Model types that transformers 4.57 has itself need none, whatever their repositories hold.
+	RemoteCode string `yaml:"remote_code"`
+	Note       string `yaml:"note"` // what a reader should know of the figures
 }
 
 // FoundModel is what a name of a model stands for.

@@ -38,7 +38,8 @@ func (a *app) explainCommand(run func(context.Context, explainOptions) error) *c
 			"manifests of the pods, compose files and docker run lines (rules: railwright serve lint --help). A FILE is a text, a\n" +
 			"folder, or an archive (tar, zip, gzip, bzip2); - is standard input. Files of one call are explained together, such as\n" +
 			"a slow table and the log of its run. Facts about the machines that the files do not state come from flags, a cluster\n" +
-			"file or saved facts; what contradicts the files is not believed.\n\n" +
+			"file or saved facts; what contradicts the files is not believed. Where nothing names the machines of a table, those of\n" +
+			"the catalog with its GPUs stand in if each that could have measured it comes to the same verdict; the answer says so.\n\n" +
 			"What cannot be read is unknown with its reason, and the others are read all the same. Lines that belong to nothing\n" +
 			"known are counted; -v shows them.\n\n" +
 			"All large rows of a table count, and a fault line beside it is never dropped: a failure that a program names\n" +

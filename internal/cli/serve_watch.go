@@ -38,7 +38,7 @@ func (a *app) serveWatchCommand(run func(context.Context, serveWatchOptions) err
 			"and where the launch died, the first failure of all pods: not the last traceback, and not the rank that only waited.\n\n" +
 			"A FILE is the log of one pod, named after it, or of several with the prefixes of kubectl logs --prefix, stern or docker\n" +
 			"compose; a folder is its files; - is standard input. Pods NAME-G and NAME-G-1, NAME-G-2 of a LeaderWorkerSet are one\n" +
-			"group, as are all other logs of one call. A log that goes on after a restart is told apart, and what died before is kept.\n\n" +
+			"group, so are NAME-leader-0-0-... and NAME-workers-0-I-... of a JobSet, and all other logs of one call. A log that goes on after a restart is told apart, and what died before is kept.\n\n" +
 			"Ready is only what a line says: uvicorn runs, application startup complete, or a request that was answered. A log that\n" +
 			"ends before is unknown: with --follow, or with --silent for a saved one, silence that is longer than the stage may take\n" +
 			"is a stall, with the reasons for which there is a line.\n\n" +

@@ -157,32 +157,3 @@ func TestSparksHaveOneMemory(t *testing.T) {
 		t.Errorf("by its topology %.2f GB/s of %+v, by the catalog %.2f of %+v", row.BusBW, row.Bound, usual.BusBW, usual.Bound)
 	}
 }
-
-// What perftest shows on the functions of DGX Sparks.
-func TestSparksWrite(t *testing.T) {
-	pair := newCluster(t, fabric.Hardware{Machine: "dgx-spark", Nodes: 2})
-	for functions, measured := range map[int]float64{1: 109.28, 2: 196.08, 4: 218.36} {
-		w, ok := pair.Write(functions, 4096)
-		if !ok || measured < w.Total.Low || measured > w.Total.Bound || len(w.Each) != functions {
-			t.Errorf("%d functions: %.2f Gb/s against %+v", functions, measured, w.Total)
-		}
-		if off := measured/w.Total.Expected - 1; off > 0.005 || off < -0.005 {
-			t.Errorf("%d functions: %.2f Gb/s, expected %.2f", functions, measured, w.Total.Expected)
-		}
-	}
-	if w, _ := pair.Write(1, 1024); w.Latency.Expected != 1.47 || w.Total.Low > 92.57 {
-		t.Errorf("%+v", w)
-	}
-	four := newCluster(t, fabric.Hardware{Machine: "dgx-spark", Nodes: 4})
-	if w, ok := four.Write(2, 4096); !ok || w.Latency.Expected < 2 {
-		t.Errorf("over a switch: %+v", w.Latency)
-	}
-	for _, c := range []struct {
-		machine        string
-		functions, mtu int
-	}{{"dgx-spark", 0, 4096}, {"dgx-spark", 5, 4096}, {"dgx-spark", 1, 0}, {"hgx-h100", 1, 4096}} {
-		if w, ok := newCluster(t, fabric.Hardware{Machine: c.machine, Nodes: 2}).Write(c.functions, c.mtu); ok {
-			t.Errorf("%+v: %+v", c, w)
-		}
-	}
-}

@@ -33,6 +33,9 @@ type Input struct {
 	// WithPlugin returns the machines with a GPU, by its id, for which their cloud installs a network plugin of NCCL; nil:
 	// none is known.
 	WithPlugin func(gpu, plugin string) []string
+	// Suppose returns the machines with so many of a GPU, by its id, each once with every fabric that it can have, the
+	// vendor's own design first: only Machine and Net are set. nil: none is known.
+	Suppose func(gpu string, perNode int) []fabric.Hardware
 	// PodNICs is how many NICs each pod of the cluster file claims. 0: unknown.
 	PodNICs int
 	// PlannedNodes is how many nodes the cluster file has: a test may run on fewer. 0: there is none.

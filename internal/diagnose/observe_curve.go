@@ -37,6 +37,9 @@ func (o *observer) curve(t *fabric.Table, job Job, ranks int) {
 		factor = o.s.shape.factor
 	}
 	pred := o.predict(hw, job, append(slices.Clone(sizes), plateau))
+	if pred == nil && o.suppose(t, p, job, sizes, factor) {
+		pred = o.predict(o.s.hw, job, append(slices.Clone(sizes), plateau))
+	}
 	if pred == nil {
 		o.need(o.machinesNeeded(t))
 		o.unpredicted(t, p, factor)

@@ -29,6 +29,9 @@ func (o *observer) hardware(t *fabric.Table) {
 	if len(names) > 1 {
 		o.contradict("the banner names different GPUs: " + fabric.Printable(strings.Join(names, ", ")))
 	}
+	if mig := slicesOf(names); mig != "" && o.s.unusable == "" {
+		o.s.unusable = mig
+	}
 	if t.Hardware != nil {
 		o.compare("the file states "+statedText(*t.Hardware), *t.Hardware)
 		o.s.hw = filled(o.s.hw, *t.Hardware)

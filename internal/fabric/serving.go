@@ -7,7 +7,8 @@ type Serving struct {
 	Version     string         `json:"version"` // of the engine, whose rules the sizes follow
 	Image       string         `json:"image,omitempty"`
 	ImageSource string         `json:"image_source,omitempty"`
-	Refused     string         `json:"refused,omitempty"` // why nothing is served; empty: the rest is set
+	RemoteCode  bool           `json:"trust_remote_code,omitempty"` // the engine runs code of the model's repository
+	Refused     string         `json:"refused,omitempty"`           // why nothing is served; empty: the rest is set
 	Layout      SizingPlan     `json:"layout,omitzero"`
 	Ranks       []ServingRank  `json:"ranks,omitempty"` // one per machine that serves, the head first
 	Idle        []ServingIdle  `json:"idle,omitempty"`  // machines that do not serve, and why

@@ -40,6 +40,12 @@ const (
 	JobSets          = "jobset"
 )
 
+// The jobs of a group that is a JobSet: of its first pod, and of the others.
+const (
+	LeaderJob  = "leader"
+	WorkersJob = "workers"
+)
+
 // ServingWeights is where the pods find the weights, and how these get there.
 type ServingWeights struct {
 	Folder        string   `json:"folder"`         // in the pods
@@ -73,12 +79,22 @@ type ServingQueue struct {
 	Topology string `json:"topology,omitempty"` // label of nodes of which all pods of a group share one value
 }
 
-// PodName is the name of a pod of a group, both from 0 on, as LeaderWorkerSet names them.
+// PodName is the name of a pod of a group, both from 0 on, as LeaderWorkerSet names them. Those of a JobSet are other, see JobSetPod;
+// their volumes are named so all the same.
 func (s *ServingPods) PodName(group, rank int) string {
 	if rank == 0 {
 		return fmt.Sprintf("%s-%d", s.Name, group)
 	}
 	return fmt.Sprintf("%s-%d-%d", s.Name, group, rank)
+}
+
+// JobSetPod is the name of a pod of a group that is a JobSet, both from 0 on, without the random suffix that its Job puts behind it:
+// SET-JOB-INDEX-POD (JobSet, network; Kubernetes, Indexed Jobs).
+func (s *ServingPods) JobSetPod(group, rank int) string {
+	if rank == 0 {
+		return fmt.Sprintf("%s-%d-%s-0-0", s.Name, group, LeaderJob)
+	}
+	return fmt.Sprintf("%s-%d-%s-0-%d", s.Name, group, WorkersJob, rank-1)
 }
 
 // DNSLabel makes a name of Kubernetes of any text: lower-case letters, digits and '-', a letter first (RFC 1035), at most so many

@@ -160,6 +160,8 @@ type Serving struct {
 	Image   string `json:"image,omitempty" yaml:"image,omitempty" jsonschema:"minLength=1,maxLength=255,pattern=^[A-Za-z0-9][A-Za-z0-9._/:@-]*$" jsonschema_description:"container image of the engine; default: that of the catalog for the machine or its GPU"`
 	Version string `json:"engine_version,omitempty" yaml:"engine_version,omitempty" jsonschema:"minLength=1,maxLength=40" jsonschema_description:"version of the engine in that image, whose memory rules and options are followed; default: that of the image in the catalog"`
 
+	RemoteCode *bool `json:"trust_remote_code,omitempty" yaml:"trust_remote_code,omitempty" jsonschema_description:"whether the engine may run Python code of the model's repository (--trust-remote-code); where it is absent, nothing of it runs, and the plan says of a model that needs it"`
+
 	Group    int `json:"group,omitempty" yaml:"group,omitempty" jsonschema:"minimum=1,maximum=1024" jsonschema_description:"pods of a group, which has a whole copy of the model; with launcher kubernetes; default the fewest on which it fits"`
 	Replicas int `json:"replicas,omitempty" yaml:"replicas,omitempty" jsonschema:"minimum=1,maximum=16384" jsonschema_description:"groups; with launcher kubernetes; default as many as the machines have room for"`
 

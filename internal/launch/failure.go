@@ -75,27 +75,12 @@ const (
 // fail keeps a line that may be a cause, unless its program says that it is none.
 func (r *Reader) fail(f *form, when moment, t tagged, p *process) {
 	l := r.now
-	if f.does == effect || f.kind == "killed" || f.kind == "crash" {
-		if f = ended(f, t.body); f == nil {
-			return
-		}
-	}
-	switch {
-	case t.level == quiet && f.does != hint:
-		return
-	case t.level == warning && f.does != hint:
-		weak := *f
-		weak.does = hint
-		f = &weak
-	}
-	if f.text == "Killed" && (l.severe || !killedLine(t.body)) { // an engine that gives up kills its own processes
+	f = asSaid(f, t)
+	if f == nil || f.text == "Killed" && (l.severe || !killedLine(t.body)) { // an engine that gives up kills its own processes
 		return
 	}
 	if f.kind == "warm-up" { // SGLang then ends its own processes
 		l.severe = true
-	}
-	if f.kind == "shared-memory" || f.kind == "disk-full" {
-		f = whichFull(f, t.body)
 	}
 	if f.does == effect && f.weight > 0 {
 		l.severe = true
@@ -105,17 +90,42 @@ func (r *Reader) fail(f *form, when moment, t tagged, p *process) {
 	} else if c := r.crash; !p.isRank && t.role == "" && c.of != nil && r.lines-c.line < framed {
 		p = c.of
 	}
-	if r.ignored(f) {
-		return
-	}
 	key := f.kind + " " + p.name
-	if f.does == effect || l.kept[key] >= mostOfKind || len(l.failures) >= mostFailures {
-		if f.does != effect || l.kept[key] > 0 {
-			return
-		}
+	if r.ignored(f) || !l.keeps(f, key) {
+		return
 	}
 	l.kept[key]++
 	l.failures = append(l.failures, failure{form: f, when: when, rank: p.name, line: r.lines, text: shown(t.body), stage: r.stageFor(f, p)})
+}
+
+// asSaid is the form of a line by what else it says: how a process ended, its level, and which folder is full. It is nil for a
+// line that is no failure.
+func asSaid(f *form, t tagged) *form {
+	if f.does == effect || f.kind == "killed" || f.kind == "crash" {
+		if f = ended(f, t.body); f == nil {
+			return nil
+		}
+	}
+	switch {
+	case t.level == quiet && f.does != hint:
+		return nil
+	case t.level == warning && f.does != hint:
+		weak := *f
+		weak.does = hint
+		f = &weak
+	}
+	if f.kind == "shared-memory" || f.kind == "disk-full" {
+		return whichFull(f, t.body)
+	}
+	return f
+}
+
+// keeps reports whether one more line of a kind is kept of a process: of what only follows from a failure, one.
+func (l *life) keeps(f *form, key string) bool {
+	if f.does == effect {
+		return l.kept[key] == 0
+	}
+	return l.kept[key] < mostOfKind && len(l.failures) < mostFailures
 }
 
 // opened is the last line of a traceback so far.

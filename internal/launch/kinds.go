@@ -1,5 +1,10 @@
 package launch
 
+import (
+	"maps"
+	"slices"
+)
+
 // kind is what a failure is called, what it means and what helps.
 type kind struct{ title, means, fix string }
 
@@ -19,6 +24,39 @@ func kinds() map[string]kind {
 		}
 	}
 	return all
+}
+
+// Kind is a kind of failure, or of remark, of a launch.
+type Kind struct {
+	ID    string
+	Title string
+	Means string
+	Fix   string // what helps; empty: the line of the failure says it
+}
+
+// Kinds describes all kinds of failures and of remarks, each in the order of their ids.
+func Kinds() []Kind {
+	var all []Kind
+	for _, named := range []map[string]kind{kinds(), remarkKinds()} {
+		for _, id := range slices.Sorted(maps.Keys(named)) {
+			all = append(all, Kind{id, named[id].title, named[id].means, named[id].fix})
+		}
+	}
+	return all
+}
+
+// remarkKinds are what is worth saying of a launch that did not fail for it.
+func remarkKinds() map[string]kind {
+	return map[string]kind{
+		"context-over-cache": {"the full context does not fit the KV cache", "A request of the context that the engine was started with needs more tokens than its KV cache has.", "a shorter context, more GPUs, or a KV cache of fewer bits"},
+		"engine-unknown":     {"no line is of a known engine", "No line is of SGLang or vLLM: this is the server of another program, or the head of the log is missing.", "give the log from its first line"},
+		"nccl-sockets":       {"NCCL uses sockets between nodes", "TCP carries what RDMA could, which costs much of the bandwidth.", "railwright check on the nodes says which NICs have no RDMA device; railwright serve lint reads what the pod asks for"},
+		"no-libibverbs":      {"libibverbs is not in the image", "NCCL loads it as it starts; without it NCCL cannot use RDMA.", "an image with rdma-core"},
+		"no-rdma-device":     {"NCCL found no RDMA device in the container", "The pod has none, or NCCL_IB_HCA excludes them: NCCL falls back to sockets.", "railwright serve lint reads what the pod asks for"},
+		"not-planned":        {"the logs are of another engine or version than planned", "The sizes of the plan follow the rules of one engine and version, and may not hold for this one.", "plan with the version that runs"},
+		"pod-missing":        {"a pod of the group has no log", "It did not start, or its log was not given.", "kubectl get pods; give the logs of all pods"},
+		"weights-slow":       {"a pod still loads weights", "At the rate so far, loading goes on this long. Ranks that are done wait, and SGLang gives up when they have waited too long.", "weights on a local disk, or a longer SGLANG_UNBALANCED_MODEL_LOADING_TIMEOUT_S"},
+	}
 }
 
 func memoryKinds() map[string]kind {

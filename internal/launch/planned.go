@@ -3,7 +3,6 @@ package launch
 import (
 	"fmt"
 	"math"
-	"slices"
 
 	"railwright.dev/railwright/internal/fabric"
 )
@@ -100,17 +99,29 @@ func (e *Expectation) leads(pod string) bool {
 	return ok && base == e.Serving.Pods.Name
 }
 
-// absent are the pods of the plan that have no log, of a group that is named as LeaderWorkerSet names them.
+// absent are the pods of the plan that have no log, of a group that is named as LeaderWorkerSet or JobSet names them.
 func (g *group) absent() (names []string) {
 	p := g.pods()
 	base, number, ok := numbered(g.name)
-	if p == nil || !ok || base != p.Name || number >= p.Groups || p.Kind != fabric.LeaderWorkerSets {
+	if p == nil || !ok || base != p.Name || number >= p.Groups {
 		return nil
 	}
+	there := map[string]bool{}
+	name := p.PodName
+	if p.Kind == fabric.JobSets {
+		name = p.JobSetPod
+	}
+	for _, m := range g.members {
+		if _, rank, ofSet := jobSetPod(m.pod); ofSet != (p.Kind == fabric.JobSets) {
+			return nil // pods of another kind than the plan's
+		} else if ofSet {
+			there[name(number, rank)] = true // behind its name stands what is random
+		}
+		there[m.pod] = true
+	}
 	for rank := range p.Size {
-		name := p.PodName(number, rank)
-		if !slices.ContainsFunc(g.members, func(m member) bool { return m.pod == name }) {
-			names = append(names, name)
+		if pod := name(number, rank); !there[pod] {
+			names = append(names, pod)
 		}
 	}
 	return names

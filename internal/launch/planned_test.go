@@ -111,3 +111,31 @@ func TestPlannedPods(t *testing.T) {
 		t.Errorf("%+v", g.Stall)
 	}
 }
+
+// TestPlannedJobSets: the pods of a JobSet are one group, whatever is random in their names, with the leader first.
+func TestPlannedJobSets(t *testing.T) {
+	plan := served(2, 3)
+	plan.Pods.Kind = fabric.JobSets
+	w := New(Planned(plan))
+	for pod, rank := range map[string]string{"m-0-leader-0-0-x7k2p": "0", "m-0-workers-0-0-bcdfg": "8", "m-0-workers-0-1-zz224": "16", "m-1-leader-0-0": "0", "m-1-workers-0-1-hjklm": "16"} {
+		w.Line(Line{Pod: pod, Text: "[2026-11-02 08:00:01 TP" + rank + "] Init torch distributed begin."})
+	}
+	groups := map[string]fabric.Launch{}
+	for _, g := range w.Result(time.Time{}).Groups {
+		groups[g.Group] = g
+	}
+	if len(groups) != 2 || len(groups["m-0"].Pods) != 3 || groups["m-0"].Pods[0].Name != "m-0-leader-0-0-x7k2p" || groups["m-0"].Pods[2].Index != 2 {
+		t.Errorf("%+v", groups)
+	}
+	if r := groups["m-0"].Remarks; len(r) != 0 {
+		t.Errorf("%+v", r)
+	}
+	if r := groups["m-1"].Remarks; len(r) != 1 || r[0].Kind != "pod-missing" || !strings.Contains(r[0].Text, "m-1-workers-0-0)") {
+		t.Errorf("%+v", r)
+	}
+	for _, name := range []string{"m-0-leader-0-0-server", "m-0-leader-0-1", "m-0-workers-1-0-x7k2p", "leader-0-0-x7k2p", "m-0-1"} {
+		if set, rank, ok := jobSetPod(name); ok {
+			t.Errorf("%s is taken for pod %d of the JobSet %s", name, rank, set)
+		}
+	}
+}

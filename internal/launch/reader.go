@@ -219,17 +219,7 @@ func (r *Reader) mark(p *process, f *form, when moment, text, body string) {
 		l.progress = when
 		r.versionOf(body)
 	case ends:
-		if stage >= p.stage { // SGLang may commit the weights after the graphs
-			p.enter(stage, when)
-		}
-		s := &p.spans[stage]
-		if !s.begin.is() {
-			s.begin = when
-		}
-		if !s.end.is() {
-			s.end = when
-		}
-		s.last = when
+		p.end(stage, when)
 		l.progress = when
 	case isReady:
 		if !stands(text, f.text) {
@@ -256,14 +246,34 @@ func (r *Reader) mark(p *process, f *form, when moment, text, body string) {
 		r.aside = r.lines
 	case remark:
 		p.atLeast(stage, when)
-		if _, there := l.texts[f.kind]; !there {
-			l.texts[f.kind] = fabric.LaunchRemark{Kind: f.kind, Pod: r.pod, Line: r.lines, Said: shown(text)}
-		}
-		if f.kind == "nccl-sockets" {
-			r.sockets = true
-		}
+		r.remark(f.kind, text)
 	}
 	r.named(f.text, text)
+}
+
+// end is the end of a stage, which its first line may have missed.
+func (p *process) end(stage int, when moment) {
+	if stage >= p.stage { // SGLang may commit the weights after the graphs
+		p.enter(stage, when)
+	}
+	s := &p.spans[stage]
+	if !s.begin.is() {
+		s.begin = when
+	}
+	if !s.end.is() {
+		s.end = when
+	}
+	s.last = when
+}
+
+// remark keeps the first line of a kind that is worth saying though nothing failed.
+func (r *Reader) remark(kind, text string) {
+	if _, there := r.now.texts[kind]; !there {
+		r.now.texts[kind] = fabric.LaunchRemark{Kind: kind, Pod: r.pod, Line: r.lines, Said: shown(text)}
+	}
+	if kind == "nccl-sockets" {
+		r.sockets = true
+	}
 }
 
 // served takes the sign that a request was answered. SGLang's own first request is no sign that it takes others.

@@ -81,6 +81,7 @@ func (t *tagged) nccl(rest string) {
 	}
 }
 
+// bracket reads what an engine, torch or glog writes between brackets.
 func (t *tagged) bracket(b string) bool {
 	end := strings.IndexByte(b, ']')
 	if end < 0 || end > 120 {
@@ -88,20 +89,10 @@ func (t *tagged) bracket(b string) bool {
 	}
 	inside, rest := b[1:end], b[end+1:]
 	switch {
-	case len(inside) >= 19 && isDate(inside): // SGLang: time and rank
-		t.at = timeOf(inside[:19])
-		t.setRank(strings.TrimLeft(strings.TrimLeft(inside[19:], ",.0123456789"), " "))
-	case len(inside) >= 8 && !clock(0, "01", "01", inside[:8]).IsZero() && (len(inside) == 8 || inside[8] == ' '): // SGLang up to 0.3: time without a day
-		t.setRank(strings.TrimLeft(inside[8:], " "))
-	case len(inside) < 20 && strings.HasPrefix(inside, "TP") && len(inside) > 2 && digits(strings.Fields(inside)[0][2:]): // a time that a person cut off
-		t.setRank(inside)
-	case len(inside) == 14 && digits(inside[:2]) && inside[2] == '-' && digits(inside[3:5]) && inside[5] == ' ': // SGLang's server of diffusion models
-		t.at = yearless(inside)
+	case t.sglang(inside):
 	case strings.HasPrefix(inside, "rank") && digits(inside[4:]):
 		t.setRank("TP" + inside[4:])
 		rest = strings.TrimPrefix(rest, ":")
-	case strings.HasPrefix(inside, "gpu_id=") && digits(inside[7:]), strings.HasPrefix(inside, "gpu=") && digits(inside[4:]): // SGLang before 0.3
-		t.setRank("TP" + inside[strings.IndexByte(inside, '=')+1:])
 	case len(inside) > 8 && strings.IndexByte("IWEF", inside[0]) >= 0 && inside[1] >= '0' && inside[1] <= '9' && strings.Contains(inside, ":"): // glog
 		t.level = map[byte]level{'I': quiet, 'W': warning, 'E': failing, 'F': failing}[inside[0]]
 		if at := glogTime(inside[1:]); !at.IsZero() {
@@ -112,6 +103,26 @@ func (t *tagged) bracket(b string) bool {
 		return false
 	}
 	t.body = rest
+	return true
+}
+
+// sglang reads SGLang's prefix, a time, a rank or both, in each form that it has had.
+func (t *tagged) sglang(inside string) bool {
+	switch {
+	case len(inside) >= 19 && isDate(inside):
+		t.at = timeOf(inside[:19])
+		t.setRank(strings.TrimLeft(strings.TrimLeft(inside[19:], ",.0123456789"), " "))
+	case len(inside) >= 8 && !clock(0, "01", "01", inside[:8]).IsZero() && (len(inside) == 8 || inside[8] == ' '): // up to 0.3: time without a day
+		t.setRank(strings.TrimLeft(inside[8:], " "))
+	case len(inside) < 20 && strings.HasPrefix(inside, "TP") && len(inside) > 2 && digits(strings.Fields(inside)[0][2:]): // a time that a person cut off
+		t.setRank(inside)
+	case len(inside) == 14 && digits(inside[:2]) && inside[2] == '-' && digits(inside[3:5]) && inside[5] == ' ': // the server of diffusion models
+		t.at = yearless(inside)
+	case strings.HasPrefix(inside, "gpu_id=") && digits(inside[7:]), strings.HasPrefix(inside, "gpu=") && digits(inside[4:]): // before 0.3
+		t.setRank("TP" + inside[strings.IndexByte(inside, '=')+1:])
+	default:
+		return false
+	}
 	return true
 }
 

@@ -2,6 +2,7 @@ package launch
 
 import (
 	"cmp"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -100,8 +101,8 @@ type group struct {
 	expect  *Expectation
 }
 
-// groups sorts pods by name: LeaderWorkerSet calls the leader of group G NAME-G and its workers NAME-G-1, NAME-G-2. Pods
-// NAME-0, NAME-1 without such workers are those of a StatefulSet, and one group unless two of them have the same rank. All
+// groups sorts pods by name: LeaderWorkerSet calls the leader of group G NAME-G and its workers NAME-G-1, NAME-G-2. The pods of
+// a JobSet with a job for the leader and one for the workers are SET-leader-0-0-abcde and SET-workers-0-0-fghij. Pods NAME-0, NAME-1 without such workers are those of a StatefulSet, and one group unless two of them have the same rank. All
 // other logs are of one group: that is why they were given together.
 func (w *Watch) groups() []group {
 	byName := map[string]*group{}
@@ -116,7 +117,12 @@ func (w *Watch) groups() []group {
 		g.members = append(g.members, member{r, index})
 	}
 	var workers []string // NAME-G that have workers, or lead a group of the plan
+	sets := false
 	for _, n := range w.names {
+		if _, _, ok := jobSetPod(n); ok {
+			sets = true
+			continue
+		}
 		if w.expect.leads(n) {
 			workers = append(workers, n)
 		}
@@ -132,8 +138,11 @@ func (w *Watch) groups() []group {
 		if r.lines == 0 && r.now.exit == "" || w.last[n] != "" && r.says() == 0 { // what stands before the first prefix of a log
 			continue
 		}
+		set, rank, ofSet := jobSetPod(n)
 		base, index, ok := numbered(n)
 		switch {
+		case ofSet:
+			add(set, r, rank)
 		case ok && slices.Contains(workers, base):
 			add(base, r, index)
 		case slices.Contains(workers, n):
@@ -142,7 +151,7 @@ func (w *Watch) groups() []group {
 			loose = append(loose, n)
 		}
 	}
-	w.addLoose(loose, len(workers) > 0, add)
+	w.addLoose(loose, sets || len(workers) > 0, add)
 	out := make([]group, 0, len(order))
 	for _, n := range order {
 		g := byName[n]
@@ -238,6 +247,24 @@ func numbered(name string) (base string, n int, ok bool) {
 	n, err := strconv.Atoi(name[i+1:])
 	return name[:i], n, err == nil
 }
+
+// jobSetPod takes the name of a pod of a JobSet apart that has a job for its leader and one for its workers, as railwright renders
+// them: into the name of the JobSet and the pod's number in the group. What the Job puts behind the name has five letters of
+// those that Kubernetes makes random names of (apimachinery, util/rand).
+func jobSetPod(name string) (set string, rank int, ok bool) {
+	if m := jobSetName().FindStringSubmatch(name); m != nil {
+		n, err := strconv.Atoi(m[3])
+		if m[2] != fabric.LeaderJob {
+			return m[1], n + 1, err == nil
+		}
+		return m[1], 0, n == 0
+	}
+	return "", 0, false
+}
+
+var jobSetName = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(.+)-(` + fabric.LeaderJob + `|` + fabric.WorkersJob + `)-0-(\d{1,4})(?:-[bcdfghjklmnpqrstvwxz2456789]{5})?$`)
+})
 
 // common is what all names begin with, without a dash at its end.
 func common(names []string) string {

@@ -9,13 +9,18 @@ import (
 	"railwright.dev/railwright/internal/ncclxml"
 )
 
-// compareFiles compares files of several nodes with the first: a difference is reported by its first place.
-func compareFiles(parsed []*parsedFile) []fabric.Finding {
-	rule := rule{
+// sameRule is the rule of compareFiles.
+func sameRule() rule {
+	return rule{
 		id: "topo-same", title: "The file is the same on all nodes", expected: "the same devices in the same order; host_hash, guid and affinity may differ",
 		reference: "NVIDIA/nccl 2.30, src/init.cc (ranks take the least of what their nodes found)", scope: scopeSystem,
 		cost: "all nodes run at the rate of the slowest, and NCCL may choose a slower algorithm for all",
 	}
+}
+
+// compareFiles compares files of several nodes with the first: a difference is reported by its first place.
+func compareFiles(parsed []*parsedFile) []fabric.Finding {
+	rule := sameRule()
 	if len(parsed) < 2 {
 		for _, r := range parsed {
 			return []fabric.Finding{r.finding(rule, verdict{status: fabric.NotApplicable, why: "Only one file was given: there is nothing to compare it with."})}

@@ -21,6 +21,7 @@ import (
 func Knowledge(cat *catalog.Catalog) (in diagnose.Input, err error) {
 	in.Predict, in.Machines = predictor(cat), knownMachines{cat}
 	in.Topology, in.WithPlugin = topologies(cat), knownMachines{cat}.WithPlugin
+	in.Suppose = knownMachines{cat}.Suppose
 	if in.Catalogue, err = messages.Load(); err != nil {
 		return in, err
 	}
@@ -124,6 +125,31 @@ func (k knownMachines) With(gpu string, perNode int) []string {
 // WithPlugin returns the machines with a GPU for which their cloud installs a network plugin of NCCL, sorted.
 func (k knownMachines) WithPlugin(gpu, plugin string) []string {
 	return slices.DeleteFunc(k.With(gpu, 0), func(id string) bool { return !strings.EqualFold(k.cat.Machines[id].NCCLPlugin, plugin) })
+}
+
+// Suppose returns the machines with so many of a GPU, each once with every fabric that it can have, the vendor's own design
+// first. A machine of one cloud or maker alone says nothing of the others that have such GPUs: then there is none.
+func (k knownMachines) Suppose(gpu string, perNode int) (all []fabric.Hardware) {
+	machines := k.With(gpu, perNode)
+	own := func(id string) bool { return k.cat.Machines[id].Reference }
+	if perNode == 0 || len(machines) == 1 && !own(machines[0]) {
+		return nil
+	}
+	slices.SortStableFunc(machines, func(a, b string) int {
+		switch {
+		case own(a) == own(b):
+			return 0
+		case own(a):
+			return -1
+		}
+		return 1
+	})
+	for _, id := range machines {
+		for _, net := range k.cat.Machines[id].Fabrics {
+			all = append(all, fabric.Hardware{Machine: id, Net: net})
+		}
+	}
+	return all
 }
 
 // topologies returns the machines of the catalog by their ids, each built once.

@@ -63,7 +63,7 @@ func (v *VSphere) Open(ctx context.Context) {
 	}
 	at := v.Plan.VSphere.VCenter
 	v.Doing("logging in to vCenter %s", at.Server)
-	v.client, v.closed = vcenter.Open(ctx, vcenter.Config{Server: at.Server, Thumbprint: at.Thumbprint, User: v.User, Password: v.Password})
+	v.client, v.closed = vcenter.Open(ctx, vcenter.Config{Server: at.Server, Thumbprint: at.Thumbprint, User: v.User, Password: func() string { return v.Password }})
 }
 
 // Close logs out.

@@ -24,6 +24,7 @@ func serve(p *fabric.Plan, c *intent.Cluster, cat *catalog.Catalog) error {
 		return err
 	}
 	p.Serving = s
+	remoteCode(p, c, cat)
 	if err := s.Spread(len(p.Nodes), func(nodes int) (*fabric.SizingPlan, string, error) { return layoutOn(req, nodes) }); err != nil {
 		return fmt.Errorf("serving: %w", err)
 	}
@@ -52,11 +53,29 @@ func served(c *intent.Cluster, cat *catalog.Catalog) (*fabric.Serving, sizing.Re
 		return nil, sizing.Request{}, fmt.Errorf("serving.model: %w", err)
 	}
 	s.Model = found.Published
+	s.RemoteCode = c.Serving.RemoteCode != nil && *c.Serving.RemoteCode
 	machine, err := sizing.MachineOf(cat, id)
 	if err != nil {
 		return nil, sizing.Request{}, fmt.Errorf("serving: %w", err)
 	}
 	return s, sizing.Request{Model: model, Machine: machine, Engine: s.Engine, EngineVersion: s.Version, Context: int64(c.Serving.Context)}, nil
+}
+
+// remoteCode notes that a model needs code of its repository, which no engine runs unless it is told to, where the cluster file leaves
+// it open. Whoever sets the field has decided.
+func remoteCode(p *fabric.Plan, c *intent.Cluster, cat *catalog.Catalog) {
+	if found, err := cat.Model(c.Serving.Model); err == nil && found.Entry.RemoteCode != "" && c.Serving.RemoteCode == nil {
+		p.Notes = append(p.Notes, fmt.Sprintf("%s: %s may refuse it unless it may run Python code of the model's repository (%s): read that code, then set serving.trust_remote_code: true, or false where it starts without it",
+			found.Published, p.Serving.Engine, found.Entry.RemoteCode))
+	}
+}
+
+// trust is the argument with which an engine runs code of the model's repository: of SGLang and of vLLM the same.
+func trust(s *fabric.Serving) []string {
+	if s.RemoteCode {
+		return []string{"--trust-remote-code"}
+	}
+	return nil
 }
 
 // layoutOn is the layout of a model on so many machines, the one that holds most tokens; nil where none fits, and why.
@@ -120,6 +139,7 @@ func command(s *fabric.Serving, r fabric.ServingRank, rank int) []string {
 	default:
 		words = []string{"python3", "-m", "sglang.launch_server", "--model-path", s.Model, "--host", "0.0.0.0"}
 	}
+	words = append(words, trust(s)...)
 	for _, f := range s.Layout.Flags {
 		words = append(words, strings.Fields(f)...)
 	}

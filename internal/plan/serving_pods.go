@@ -51,6 +51,7 @@ func serveInPods(p *fabric.Plan, c *intent.Cluster, cat *catalog.Catalog) error 
 		return err
 	}
 	p.Serving = s
+	remoteCode(p, c, cat)
 	g := podGroups{plan: p, cluster: c, serving: s, request: req}
 	if s.Refused, err = g.fit(); err != nil {
 		return fmt.Errorf("serving: %w", err)
@@ -215,6 +216,7 @@ func (g podGroups) commands(s *fabric.ServingPods) {
 	default:
 		s.Command = append([]string{"python3", "-m", "sglang.launch_server", "--model-path", s.Weights.Folder}, model...)
 	}
+	s.Command = append(s.Command, trust(g.serving)...)
 	for _, f := range g.serving.Layout.Flags {
 		s.Command = append(s.Command, strings.Fields(f)...)
 	}

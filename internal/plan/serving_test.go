@@ -99,3 +99,30 @@ func TestServingRefused(t *testing.T) {
 		}
 	}
 }
+
+// TestRemoteCode: a model that needs code of its repository is said where the cluster file leaves it open, and runs it only by the field.
+func TestRemoteCode(t *testing.T) {
+	for _, tt := range []struct {
+		serving     string
+		noted, runs bool
+	}{
+		{"model: mimo-7b-base, engine: vllm, context: 8192", true, false},
+		{"model: mimo-7b-base, engine: vllm, context: 8192, trust_remote_code: false", false, false},
+		{"model: mimo-7b-base, engine: sglang, context: 8192, trust_remote_code: true", false, true},
+		{"model: mimo-7b-base, engine: vllm, context: 8192, trust_remote_code: true", false, true},
+		{"model: qwen3-0-6b, engine: vllm, context: 8192", false, false},
+	} {
+		p, err := planServing(t, "spark-pair", 2, tt.serving)
+		if err != nil {
+			t.Fatalf("%s: %v", tt.serving, err)
+		}
+		if p.Serving.Refused != "" {
+			t.Fatalf("%s: %s", tt.serving, p.Serving.Refused)
+		}
+		runs := slices.Contains(p.Serving.Ranks[0].Command, "--trust-remote-code")
+		noted := slices.ContainsFunc(p.Notes, func(n string) bool { return strings.Contains(n, "serving.trust_remote_code") })
+		if runs != tt.runs || noted != tt.noted {
+			t.Errorf("%s: runs %v, noted %v", tt.serving, runs, noted)
+		}
+	}
+}

@@ -36,13 +36,13 @@ func sampleChecked(hosts int) Checked {
 func mixedFindings(hosts int) *fabric.Findings {
 	f := sampleFindings(samplePlan(hosts), func(f *fabric.Finding) {
 		judgeFaults(f)
-		if f.ID == "nic-link" && f.Subject.NIC == "eth1" {
+		if f.ID == "link-up" && f.Subject.NIC == "eth1" {
 			f.Status, f.Why, f.Fix = fabric.Unknown, "the carrier of "+f.Subject.String()+" was not read: permission denied (netlink)", "sudo railwright check"
 			f.Evidence = []fabric.Evidence{{Source: "netlink link dump", Value: "operstate up"}}
 		}
 	})
 	for i := range f.Findings {
-		if one := &f.Findings[i]; one.ID == "nic-mtu" && one.Status == fabric.Fail {
+		if one := &f.Findings[i]; one.ID == "mtu" && one.Status == fabric.Fail {
 			one.Waived, one.Why = true, "waived: storage network until June; "+one.Why
 			f.Summary.Fail--
 			f.Summary.Waived++
@@ -78,11 +78,11 @@ func TestCheckPageEscapes(t *testing.T) {
 // The page of 16,384 nodes stays small however the findings fall, and says what it leaves out.
 func TestCheckPageBound(t *testing.T) {
 	f := sampleFindings(samplePlan(16384), func(f *fabric.Finding) {
-		if f.ID == "nic-mtu" { // each with its own text, as a group each
+		if f.ID == "mtu" { // each with its own text, as a group each
 			f.Status, f.Title = fabric.Fail, "The MTU of "+f.Subject.String()+" is not the planned one"
 			f.Evidence = []fabric.Evidence{{Source: "netlink link dump of " + f.Subject.Node, Value: "MTU 1500"}}
 		}
-		if f.ID == "nic-link" {
+		if f.ID == "link-up" {
 			f.Status, f.Why = fabric.Unknown, "read error "+f.Subject.Node
 		}
 	})

@@ -216,7 +216,7 @@ func TestSizeBound(t *testing.T) {
 	r := passingRun(2)
 	r.Plan, r.Artifacts = p, sampleIndex(p)
 	r.Findings = sampleFindings(p, func(f *fabric.Finding) { // every NIC fails one rule, each with its own text
-		if f.ID == "nic-mtu" {
+		if f.ID == "mtu" {
 			f.Status, f.Title = fabric.Fail, "The MTU of "+f.Subject.String()+" is not the planned one"
 			f.Evidence = []fabric.Evidence{{Source: "netlink link dump of " + f.Subject.Node, Value: "MTU 1500"}}
 			f.Fix = "ip link set dev " + f.Subject.NIC + " mtu 9000"
@@ -243,7 +243,7 @@ func TestSizeBound(t *testing.T) {
 func TestGrouping(t *testing.T) {
 	p := samplePlan(16384)
 	f := sampleFindings(p, func(f *fabric.Finding) {
-		if f.ID == "nic-mtu" && (f.Subject.Node != "host7" || f.Subject.NIC == "eth2") {
+		if f.ID == "mtu" && (f.Subject.Node != "host7" || f.Subject.NIC == "eth2") {
 			f.Status = fabric.Fail
 			f.Evidence = []fabric.Evidence{{Source: "netlink", Value: "MTU 1500"}}
 			f.Fix = "ip link set dev " + f.Subject.NIC + " mtu 9000"

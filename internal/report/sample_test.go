@@ -72,9 +72,9 @@ func sampleFindings(p *fabric.Plan, judge func(*fabric.Finding)) *fabric.Finding
 	}
 	for _, n := range p.Nodes {
 		for _, nic := range n.NICs {
-			add(fabric.Finding{ID: "nic-link", Title: "Link state", Status: fabric.Pass, Subject: fabric.NICSubject(n.Name, nic), Cause: fabric.CauseLinkDown})
-			add(fabric.Finding{ID: "nic-mtu", Title: "MTU of the NIC", Status: fabric.Pass, Subject: fabric.NICSubject(n.Name, nic), Cause: fabric.CauseMTUMismatch})
-			add(fabric.Finding{ID: "nic-route", Title: "Source rule of the NIC", Status: fabric.Pass, Subject: fabric.NICSubject(n.Name, nic), Cause: fabric.CauseRouteMissing})
+			add(fabric.Finding{ID: "link-up", Title: "Link state", Status: fabric.Pass, Subject: fabric.NICSubject(n.Name, nic), Cause: fabric.CauseLinkDown})
+			add(fabric.Finding{ID: "mtu", Title: "MTU of the NIC", Status: fabric.Pass, Subject: fabric.NICSubject(n.Name, nic), Cause: fabric.CauseMTUMismatch})
+			add(fabric.Finding{ID: "source-rule", Title: "Source rule of the NIC", Status: fabric.Pass, Subject: fabric.NICSubject(n.Name, nic), Cause: fabric.CauseRouteMissing})
 		}
 		add(fabric.Finding{ID: "pci-link", Title: "Width and speed of the PCIe links", Status: fabric.NotApplicable, Subject: fabric.NodeSubject(n.Name),
 			Why: "a lab host has no PCIe devices of its own"})
@@ -150,15 +150,15 @@ func failingRun(hosts int) Run {
 
 func judgeFaults(f *fabric.Finding) {
 	switch s := f.Subject.String(); {
-	case f.ID == "nic-link" && s == "host2:eth5":
+	case f.ID == "link-up" && s == "host2:eth5":
 		f.Status, f.Evidence = fabric.Fail, []fabric.Evidence{{Source: "netlink link dump of host2", Value: "operstate lowerlayerdown"}}
 		f.Expected, f.Why = "up", "A rail without a link takes one eighth of the host's bandwidth away from every collective."
 		f.Cost, f.Fix = "50 GB/s of 400 GB/s on host2", "ip link set dev eth5 up"
-	case f.ID == "nic-mtu" && s == "host1:eth3":
+	case f.ID == "mtu" && s == "host1:eth3":
 		f.Status, f.Evidence = fabric.Fail, []fabric.Evidence{{Source: "netlink link dump of host1", Value: "MTU 1500"}}
 		f.Expected, f.Why = "9000 bytes, as planned", "RoCE uses the largest of its MTUs that fits; with 1500 bytes that is 1024, and headers take more of the wire."
 		f.Cost, f.Fix = "3.1 GB/s of 48.9 GB/s on this NIC", "ip link set dev eth3 mtu 9000"
-	case f.ID == "nic-route" && f.Subject.Node == "host2":
+	case f.ID == "source-rule" && f.Subject.Node == "host2":
 		f.Status, f.Severity, f.Evidence = fabric.Fail, fabric.SeverityWarning, []fabric.Evidence{{Source: "netlink rule dump of host2", Value: "no rule from the address of " + f.Subject.NIC}}
 		f.Expected, f.Why = "a rule from the address to a table of its own", "Without it every answer leaves by the first NIC."
 		f.Cost, f.Fix = "up to 350 GB/s of 400 GB/s on host2", "ip rule add from 10.64.0."+strings.TrimPrefix(f.Subject.NIC, "eth")+" table 10"+strings.TrimPrefix(f.Subject.NIC, "eth")
@@ -169,7 +169,7 @@ func judgeFaults(f *fabric.Finding) {
 func unknownRun(hosts int) Run {
 	r := passingRun(hosts)
 	r.Findings = sampleFindings(r.Plan, func(f *fabric.Finding) {
-		if f.ID == "nic-route" && f.Subject.Node == "host2" {
+		if f.ID == "source-rule" && f.Subject.Node == "host2" {
 			f.Status, f.Why = fabric.Unknown, "the rule table of host2 could not be read: netlink: permission denied"
 			f.Fix = "sudo railwright check --lab"
 		}

@@ -105,13 +105,17 @@ func machineOf(id string, gpu catalog.GPUModel) (Machine, error) {
 // shownMemory is what the driver shows, or what the vendor states where no source has that.
 func shownMemory(gpu catalog.GPUModel) (bytes int64, source string, err error) {
 	for _, f := range []catalog.Figure{gpu.MemoryVisible, gpu.Memory} {
+		source = f.Source
+		if f == gpu.Memory {
+			source += "; that is what the card is sold with: what its driver shows is unknown, and less by up to 6 % (an L40S of 48 GB shows 46068 MiB)"
+		}
 		switch {
 		case f.Value <= 0:
 			continue
 		case f.Unit == "MiB":
-			return int64(f.Value * mib), f.Source, nil
+			return int64(f.Value * mib), source, nil
 		case f.Unit == "GiB", f.Unit == "GB": // vendors write GB for what is nearer to GiB
-			return int64(f.Value * gib), f.Source, nil
+			return int64(f.Value * gib), source, nil
 		}
 	}
 	return 0, "", fmt.Errorf("the catalog has no memory size")

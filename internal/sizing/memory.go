@@ -160,7 +160,11 @@ func (d budget) ledger(s setting, sh Shard) []fabric.LedgerEntry {
 		out = append(out, fabric.LedgerEntry{Name: name, Class: class, Bytes: bytes, Formula: formula, Certainty: certainty})
 		left -= bytes
 	}
-	add("reserved", "", d.reserved, "shown by the driver - total of CUDA", certaintyMeasured)
+	reserved := certaintyMeasured
+	if s.Machine.CUDAGiB <= 0 {
+		reserved = certaintyAssumed // as on other GPUs
+	}
+	add("reserved", "", d.reserved, "shown by the driver - total of CUDA", reserved)
 	add("context", "", d.context, "CUDA context and modules", certaintyMeasured)
 	add("communicators", "", d.communicators, "NCCL and custom all-reduce", certaintyMeasured)
 	for _, c := range sh.Classes {

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"railwright.dev/railwright/internal/catalog"
 	"railwright.dev/railwright/internal/fabric"
 	"railwright.dev/railwright/internal/llm"
 )
@@ -64,5 +65,22 @@ func TestStart(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// What a card is sold with is not what its driver shows: where only that is known, the answer says so.
+func TestMemoryThatNobodyReadIsSaid(t *testing.T) {
+	c, err := catalog.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for id, want := range map[string]bool{"l40": true, "gb300": true, "l40s": false, "h200-sxm": false, "a40": false} {
+		m, err := MachineOfGPU(c, id, 8)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Contains(m.GPU.Source, "what its driver shows is unknown"); got != want {
+			t.Errorf("%s: said %v, want %v: %s", id, got, want, m.GPU.Source)
+		}
 	}
 }

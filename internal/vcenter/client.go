@@ -25,15 +25,9 @@ type Config struct {
 	Server     string // name or address, with its port where that is not 443
 	Thumbprint string // SHA-256 of its certificate, as AB:CD:...; empty: an authority has to vouch for it
 	User       string
-	Password   string
+	Password   func() string // a function, so that no print of a Config has it; nil: none is given
 	Timeout    time.Duration // of one question; 0: 60 s
 }
-
-// String never has the password.
-func (c Config) String() string { return "vCenter " + c.Server + " as " + c.User }
-
-// GoString is String: the password is in no form of print.
-func (c Config) GoString() string { return c.String() }
 
 // Client speaks to one vCenter. It may be used by several goroutines.
 type Client struct {
@@ -60,18 +54,22 @@ func Open(ctx context.Context, config Config) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	if config.User == "" || config.Password == "" {
+	password := ""
+	if config.Password != nil {
+		password = config.Password()
+	}
+	if config.User == "" || password == "" {
 		return nil, &Error{Kind: NotPermitted, What: "vCenter " + config.Server, Text: "no user or no password is given: they are read from RAILWRIGHT_VCENTER_USER and RAILWRIGHT_VCENTER_PASSWORD"}
 	}
 	security, err := tlsConfig(at.Hostname(), config.Thumbprint)
 	if err != nil {
 		return nil, err
 	}
-	c := &Client{server: config.Server, timeout: config.Timeout, poll: defaultPoll, scrub: scrubber(config.Password)}
+	c := &Client{server: config.Server, timeout: config.Timeout, poll: defaultPoll, scrub: scrubber(password)}
 	if c.timeout <= 0 {
 		c.timeout = defaultTimeout
 	}
-	user, password := config.User, config.Password
+	user := config.User
 	c.login = func(ctx context.Context, rt *transport) error { return c.logIn(ctx, rt, user, password) }
 	base := newSOAP(at, security)
 	rt := &transport{client: c, soap: base}

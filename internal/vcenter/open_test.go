@@ -27,8 +27,8 @@ func TestOpenRefuses(t *testing.T) {
 		"certificate of no authority":  {func(c *Config) { c.Thumbprint = "" }, NoAnswer, []string{good.Thumbprint, "thumbprint in the cluster file", "no authority"}},
 		"certificate of another":       {func(c *Config) { c.Thumbprint = other }, NoAnswer, []string{good.Thumbprint, other, "renewed"}},
 		"thumbprint of no certificate": {func(c *Config) { c.Thumbprint = "AB:CD" }, Refused, []string{"32 bytes"}},
-		"wrong password":               {func(c *Config) { c.Password = "wr0ng-password" }, NotPermitted, []string{"does not know this user", "RAILWRIGHT_VCENTER_USER"}},
-		"no password":                  {func(c *Config) { c.Password = "" }, NotPermitted, []string{"RAILWRIGHT_VCENTER_PASSWORD"}},
+		"wrong password":               {func(c *Config) { c.Password = passwordOf("wr0ng-password") }, NotPermitted, []string{"does not know this user", "RAILWRIGHT_VCENTER_USER"}},
+		"no password":                  {func(c *Config) { c.Password = nil }, NotPermitted, []string{"RAILWRIGHT_VCENTER_PASSWORD"}},
 		"server with a password":       {func(c *Config) { c.Server = "root:" + testPassword + "@vc" }, Refused, []string{"name or an address"}},
 		"server with a path":           {func(c *Config) { c.Server = "vc/ui" }, Refused, []string{"name or an address"}},
 		"nobody listens":               {func(c *Config) { c.Server = "127.0.0.1:1" }, NoAnswer, []string{"refused"}},
@@ -45,7 +45,10 @@ func TestOpenRefuses(t *testing.T) {
 					t.Errorf("%q is not in: %v", want, err)
 				}
 			}
-			noPassword(t, config.Password, err)
+			noPassword(t, testPassword, err)
+			if config.Password != nil {
+				noPassword(t, config.Password(), err)
+			}
 		})
 	}
 }
@@ -80,7 +83,7 @@ func TestOpenIsBounded(t *testing.T) {
 		<-r.Context().Done() // takes questions and says nothing
 	}))
 	defer silent.Close()
-	config := Config{Server: strings.TrimPrefix(silent.URL, "https://"), User: "a", Password: testPassword, Thumbprint: Thumbprint(silent.Certificate()), Timeout: 300 * time.Millisecond}
+	config := Config{Server: strings.TrimPrefix(silent.URL, "https://"), User: "a", Password: passwordOf(testPassword), Thumbprint: Thumbprint(silent.Certificate()), Timeout: 300 * time.Millisecond}
 	begin := time.Now()
 	_, err := Open(t.Context(), config)
 	if !Is(err, NoAnswer) || !strings.Contains(err.Error(), "in time") || time.Since(begin) > 5*time.Second {
@@ -114,7 +117,7 @@ func TestOpenIsAnsweredWrongly(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := httptest.NewTLSServer(http.HandlerFunc(c.answer))
 			defer s.Close()
-			config := Config{Server: strings.TrimPrefix(s.URL, "https://"), Thumbprint: Thumbprint(s.Certificate()), User: "u", Password: testPassword}
+			config := Config{Server: strings.TrimPrefix(s.URL, "https://"), Thumbprint: Thumbprint(s.Certificate()), User: "u", Password: passwordOf(testPassword)}
 			_, err := Open(t.Context(), config)
 			if err == nil || !strings.Contains(err.Error(), c.want) || len(err.Error()) > 400 {
 				t.Fatalf("%v", err)

@@ -237,7 +237,7 @@ func (c *counter) count(method string) int {
 }
 
 func (s *sim) config() Config {
-	return Config{Server: s.server.URL.Host, User: testUser, Password: testPassword, Thumbprint: Thumbprint(s.server.Certificate()), Timeout: 10 * time.Second}
+	return Config{Server: s.server.URL.Host, User: testUser, Password: passwordOf(testPassword), Thumbprint: Thumbprint(s.server.Certificate()), Timeout: 10 * time.Second}
 }
 
 func (s *sim) open(t *testing.T) *Client {
@@ -299,3 +299,6 @@ func yes() *bool            { b := true; return &b }
 func no() *bool             { b := false; return &b }
 func text(s string) *string { return &s }
 func count(n int) *int      { return &n }
+
+// passwordOf is a password as Config holds it.
+func passwordOf(text string) func() string { return func() string { return text } }

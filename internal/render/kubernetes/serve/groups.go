@@ -67,7 +67,7 @@ func Groups(s Serve) fabric.Artifact {
 		for group := range s.Pods.Groups {
 			objects = append(objects, kubernetes.Object{Body: s.jobSet(group)})
 		}
-		service.Spec.Selector = map[string]string{nameLabel: s.Pods.Name, jobLabel: leaderJob}
+		service.Spec.Selector = map[string]string{nameLabel: s.Pods.Name, jobLabel: fabric.LeaderJob}
 	} else {
 		objects = []kubernetes.Object{{Body: s.leaderWorkerSet()}}
 		service.Spec.Selector = map[string]string{groupLabel: s.Pods.Name, rankLabel: "0"}
@@ -106,6 +106,9 @@ func (s Serve) about() string {
 		"Leader and workers come from one template: only the leader has a port and probes, as it alone answers. A worker that fails ends its group, which is made anew.",
 		"Not privileged, not in the network or the process space of the machine" + lock + "; root is the user of the engines' images.",
 		"No CPU or memory is requested: a pod has all GPUs that it asks for, and what else its machine has left is unknown to the plan.",
+	}
+	if s.RemoteCode {
+		lines = append(lines, "The engine runs Python code of the model's repository (serving.trust_remote_code): that of the download, which stays in the volume.")
 	}
 	return strings.Join(append(lines, t.Notes...), "\n")
 }

@@ -6,14 +6,15 @@ import (
 	batch "k8s.io/api/batch/v1"
 	core "k8s.io/api/core/v1"
 	meta "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"railwright.dev/railwright/internal/fabric"
 )
 
 const (
 	jobSetLabel = "jobset.sigs.k8s.io/jobset-name"
 	jobLabel    = "jobset.sigs.k8s.io/replicatedjob-name"
-	leaderJob   = "leader"
 	// jobLeader is the name of the first pod: JOBSET-JOB-INDEX-POD.SUBDOMAIN, the subdomain by default as the JobSet (JobSet, network).
-	jobLeader = "LEADER=${JOBSET_NAME:+$JOBSET_NAME-" + leaderJob + "-0-0.$JOBSET_NAME}"
+	jobLeader = "LEADER=${JOBSET_NAME:+$JOBSET_NAME-" + fabric.LeaderJob + "-0-0.$JOBSET_NAME}"
 	// restarts of a group until its JobSet has failed: a model that ended so often does not start by trying once more.
 	restarts = 100
 )
@@ -49,9 +50,9 @@ func (s Serve) jobSet(group int) (set jobSet) {
 	queue(s.Pods.Queue, &set.ObjectMeta)
 	set.Spec.Network.Hostnames, set.Spec.Network.NotReady = true, true
 	set.Spec.Failure.MaxRestarts = restarts
-	set.Spec.Jobs = []replicatedJob{s.job(leaderJob, 1, s.pod(false))}
+	set.Spec.Jobs = []replicatedJob{s.job(fabric.LeaderJob, 1, s.pod(false))}
 	if s.Pods.Size > 1 {
-		set.Spec.Jobs = append(set.Spec.Jobs, s.job("workers", s.Pods.Size-1, s.pod(true)))
+		set.Spec.Jobs = append(set.Spec.Jobs, s.job(fabric.WorkersJob, s.Pods.Size-1, s.pod(true)))
 	}
 	return set
 }
