@@ -98,11 +98,8 @@ func (a *app) predict(ctx context.Context, o predictOptions) error {
 	return errors.Join(err, writePage(o.html, func(w io.Writer) error { return report.PredictionHTML(w, p, a.pageInfo()) }))
 }
 
-func (a *app) prediction(ctx context.Context, o predictOptions) (*fabric.Prediction, error) {
-	cat, err := catalog.Load()
-	if err != nil {
-		return nil, err
-	}
+// checked reads the flags that are checked alone.
+func (o predictOptions) checked(cat *catalog.Catalog) (sizes []int64, err error) {
 	if err := checkHardware(cat, o.hw); err != nil {
 		return nil, err
 	}
@@ -112,9 +109,20 @@ func (a *app) prediction(ctx context.Context, o predictOptions) (*fabric.Predict
 	if err := checkNCCL("flag --nccl", o.nccl...); err != nil {
 		return nil, err
 	}
-	sizes, err := parseSizes(o.sizes)
-	if err != nil {
+	if sizes, err = parseSizes(o.sizes); err != nil {
 		return nil, fmt.Errorf("flag --sizes: %w", err)
+	}
+	return sizes, nil
+}
+
+func (a *app) prediction(ctx context.Context, o predictOptions) (*fabric.Prediction, error) {
+	cat, err := catalog.Load()
+	if err != nil {
+		return nil, err
+	}
+	sizes, err := o.checked(cat)
+	if err != nil {
+		return nil, err
 	}
 	f := forecast{job: collective.Job{Collective: fabric.AllReduce}, sizes: sizes}
 	var base fabric.Hardware

@@ -143,15 +143,22 @@ func isKernelLine(line string) bool {
 	if len(line) > 10 && digitStart(line) && line[2] == ':' {
 		return clockLine().MatchString(line)
 	}
-	if line == "" || line[0] != '[' && line[0] != '<' && !facilities(line) {
+	if line == "" || line[0] != '[' && line[0] != '<' && !fromFacility(line) {
 		return false
 	}
 	_, stamped := logText(line)
 	return stamped
 }
 
-// facilities are those of syslog whose name may begin a line of dmesg -x.
-var facilities = begins("kern", "daemon", "user", "syslog")
+// fromFacility reports whether a line begins with a facility of syslog, as one of dmesg -x does.
+func fromFacility(line string) bool {
+	for _, name := range [...]string{"kern", "daemon", "user", "syslog"} {
+		if strings.HasPrefix(line, name) {
+			return true
+		}
+	}
+	return false
+}
 
 // clockLine is a line of journalctl -k of which somebody kept the clock alone: "11:33:11 mlx5_core 0000:01:00.0: firmware version".
 var clockLine = pattern.New(`^[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]+)? (?:pci|pcieport|mlx5_core|mlx5_ib|nvidia|NVRM|cx7-pcie-hotplug|infiniband)[ :]`)

@@ -77,9 +77,6 @@ func (d *decoder) parse(text []byte) (*fabric.Facts, error) {
 	return &f, nil
 }
 
-// parseFacts reads saved facts by themselves.
-func parseFacts(text []byte) (*fabric.Facts, error) { return newDecoder().parse(text) }
-
 // jsonError tells a file that was cut from one that was never whole.
 func jsonError(err error, text []byte) error {
 	if errors.Is(err, io.ErrUnexpectedEOF) {

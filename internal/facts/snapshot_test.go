@@ -287,7 +287,7 @@ func TestLoadStops(t *testing.T) {
 
 func TestParseFacts(t *testing.T) {
 	whole := asJSON(t, wholeNode("host1", 1))
-	f, err := parseFacts(whole)
+	f, err := newDecoder().parse(whole)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -303,7 +303,7 @@ func TestParseFacts(t *testing.T) {
 		"too large":    {strings.Repeat(" ", maxFactsFile+1), "larger than"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if _, err := parseFacts([]byte(tt.in)); err == nil || !strings.Contains(err.Error(), tt.err) {
+			if _, err := newDecoder().parse([]byte(tt.in)); err == nil || !strings.Contains(err.Error(), tt.err) {
 				t.Errorf("%s: %v, want %s", name, err, tt.err)
 			}
 		})
@@ -315,7 +315,7 @@ func FuzzParseFacts(f *testing.F) {
 	f.Add([]byte(`{"apiVersion":"railwright.dev/v1alpha1","kind":"Facts","node":"a","routes":[{"destination":"x"}]}`))
 	f.Add([]byte(`[]`))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		facts, err := parseFacts(text)
+		facts, err := newDecoder().parse(text)
 		if err != nil {
 			return
 		}
