@@ -37,36 +37,39 @@ func (p pass) rate(threads int) float64 {
 // reduce_scatter.h, broadcast.h and reduce.h, out of place: a rank that sends what it keeps stores twice.)
 type stage struct{ loads, stores, times int }
 
-// work is what the blocks of a channel do for the pieces that a rank sends: those of the busiest rank.
+// work is what the blocks of a channel do for the pieces that a rank sends: those of the busiest rank. A FIFO is posted in so many
+// slices.
 type work struct {
 	stages []stage
 	sends  int
+	slices float64
 }
 
 // ringWork is the work of a ring of n ranks on one piece of each rank, or on one piece where data only goes around once.
 func (f function) ringWork(n int) work {
 	switch f {
 	case fnAllReduce:
-		return work{[]stage{{1, 1, 2}, {2, 1, n - 2}, {2, 2, 1}, {1, 2, n - 2}}, 2*n - 2}
+		return work{[]stage{{1, 1, 2}, {2, 1, n - 2}, {2, 2, 1}, {1, 2, n - 2}}, 2*n - 2, fifoSlices}
 	case fnAllGather:
-		return work{[]stage{{1, 2, n - 1}, {1, 1, 1}}, n - 1}
+		return work{[]stage{{1, 2, n - 1}, {1, 1, 1}}, n - 1, fifoSlices}
 	case fnReduceScatter:
-		return work{[]stage{{1, 1, 1}, {2, 1, n - 1}}, n - 1}
+		return work{[]stage{{1, 1, 1}, {2, 1, n - 1}}, n - 1, fifoSlices}
 	case fnReduce:
-		return work{[]stage{{2, 1, 1}}, 1}
+		return work{[]stage{{2, 1, 1}}, 1, chainSlices}
 	default:
-		return work{[]stage{{1, 2, 1}}, 1}
+		return work{[]stage{{1, 2, 1}}, 1, chainSlices}
 	}
 }
 
 // treeWork is that of the threads that send down a tree.
-func treeWork() work { return work{[]stage{{1, 2, 1}}, 1} }
+func treeWork() work { return work{[]stage{{1, 2, 1}}, 1, fifoSlices} }
 
 // With Simple a thread holds 8 packs of 16 bytes (nccl, src/device/common_kernel.h, from compute capability 8.0 on). What it
 // waits for loads and what issuing them takes is from H200 with NCCL 2.28.9, busbw in GB/s of two GPUs unless said otherwise:
 // all_reduce 21.0, 41.7 and 82.1 with 1, 2 and 4 channels of 512 threads, 27.7 with 4 of 64, whose FIFOs stay in the L2 cache;
 // 116, 189 and 270 with 24 of 64, 128 and 256, whose FIFOs do not; of four GPUs 25, 50, 98 and 189 with 1, 2, 4 and 8. With 4
-// channels all_gather reaches 60.0, reduce_scatter 71.9 and broadcast 89.3, with 24 of 128 threads 211, 169 and 362.
+// channels all_gather reaches 60.0, reduce_scatter 71.9 and broadcast 89.3, with 24 of 128 threads 211, 169 and 362; reduce
+// on two H100 134 with 4.
 const (
 	issueLoad  = 0.0006 // us of a thread
 	issueStore = 0.0021 // us of a thread
@@ -74,12 +77,12 @@ const (
 	pack       = 16 // bytes
 )
 
-// waits are us that a block waits for the loads of a stage, of one place and of two.
-type waits [2]float64
+// waits are us that a block waits for the loads of a stage: of one place, of two, and of two whose sum it keeps and sends on.
+type waits [3]float64
 
-func waitsCache() waits  { return waits{0.55, 1.0} }  // the FIFO in the L2 cache
-func waitsMemory() waits { return waits{0.8, 1.5} }   // in the GPU's memory
-func waitsHost() waits   { return waits{1.95, 1.95} } // in host memory: one channel of two H200 without P2P, 14.0 GB/s
+func waitsCache() waits  { return waits{0.55, 0.55, 1.0} }  // the FIFO in the L2 cache
+func waitsMemory() waits { return waits{0.65, 1.15, 1.85} } // in the GPU's memory
+func waitsHost() waits   { return waits{1.95, 1.95, 1.95} } // in host memory: one channel of two H200 without P2P, 14.0 GB/s
 
 // overlap is how far waiting and issuing hide one another: warps of a block wait for theirs while others store, but a block of
 // few warps stores what it has at once. 1 is not at all.
@@ -87,7 +90,11 @@ const overlap = 1.6
 
 func (s stage) time(w waits, threads, share float64) float64 {
 	issue := share * threads * (float64(s.loads)*issueLoad + float64(s.stores)*issueStore)
-	return math.Pow(math.Pow(w[s.loads-1], overlap)+math.Pow(issue, overlap), 1/overlap)
+	wait := w[s.loads-1]
+	if s.loads == 2 && s.stores == 2 {
+		wait = w[2]
+	}
+	return math.Pow(math.Pow(wait, overlap)+math.Pow(issue, overlap), 1/overlap)
 }
 
 // cache is the L2 cache of a GPU, bytes: A100 has 40 MB, H100 and H200 50 (NVIDIA H100 architecture white paper). Larger ones
@@ -95,11 +102,12 @@ func (s stage) time(w waits, threads, share float64) float64 {
 const cache = 50e6
 
 // fifoSlices are how many pieces of a FIFO are posted and waited for separately (nccl, src/include/device.h: NCCL_STEPS 8,
-// ALLREDUCE_SLICESTEPS 2), and post is what that takes, us: two H200 with FIFOs of 64 KiB reach 104.8 GB/s with all
+// ALLREDUCE_SLICESTEPS 2), chainSlices those of broadcast and reduce (BROADCAST_SLICESTEPS 1), and post is what that takes, us: two H200 with FIFOs of 64 KiB reach 104.8 GB/s with all
 // channels, with 256 KiB 241, four 293.
 const (
-	fifoSlices = 4
-	post       = 2
+	fifoSlices  = 4
+	chainSlices = 8
+	post        = 2
 )
 
 // With LL a thread holds 8 bytes of data beside as many of flags; with LL128 a register holds 120 of 128 bytes, and
@@ -152,7 +160,7 @@ func (c *Cluster) simpleRate(b blockSet, channels int, do work, threads int) flo
 	if c.hosted {
 		w = waitsHost()
 	}
-	n, slice := float64(threads), b.bufferOf()/fifoSlices
+	n, slice := float64(threads), b.bufferOf()/do.slices
 	full := math.Floor(slice / (packs * pack * n))
 	rest := math.Ceil((slice - full*packs*pack*n) / (pack * n)) // one pack a thread at a time, of which none waits for another
 	t := 0.0

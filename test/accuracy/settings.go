@@ -119,7 +119,7 @@ func (s settled) met() bool { return quantile(s.errors, 0.5) <= settingLimit }
 
 // printSettings writes one line a run and says how many are further off than they may be.
 func printSettings(w io.Writer, all []settled) (missed int) {
-	fmt.Fprintf(w, "\nsettings on H200                                             | time error, median | largest size: measured, predicted GB/s\n")
+	fmt.Fprintf(w, "\nsettings on H200, reduce on H100                             | time error, median | largest size: measured, predicted GB/s\n")
 	for _, s := range all {
 		verdict := ""
 		if !s.met() {
@@ -133,7 +133,7 @@ func printSettings(w io.Writer, all []settled) (missed int) {
 
 // settingsMarkdown writes the runs as a section of the page.
 func settingsMarkdown(w io.Writer, all []settled) {
-	fmt.Fprintf(w, "\n## Settings on H200\n\nCollectives with settings of NCCL, all_reduce unless named, measured by this project: from the figures of one channel of\nthese runs the model derives the others. A limit of %.0f %% holds for the median of each.\n\n", 100*settingLimit)
+	fmt.Fprintf(w, "\n## Settings on H200\n\nCollectives with settings of NCCL, all_reduce unless named, measured by this project (reduce on two H100): from the figures of\na block of these runs the model derives the others. A limit of %.0f %% holds for the median of each.\n\n", 100*settingLimit)
 	fmt.Fprint(w, "| run | time error, median | largest size, measured | predicted | |\n| --- | ---: | ---: | ---: | --- |\n")
 	for _, s := range all {
 		verdict := "met"
@@ -149,7 +149,7 @@ func unseenMarkdown(w io.Writer, all []settled) {
 	fmt.Fprint(w, `
 ## Settings, held out
 
-Runs of this project on other machines, from which no constant of the model was read: two H100, and of a second pair of
+Runs of this project on other machines, from which no constant of the model was read: two pairs of H100, and of a second pair of
 H200 the runs without settings, those with a process per GPU, and two hosts of one GPU each. What sockets carry differs by two and more from one machine
 to the next, as their processors copy each byte, and so do small messages of one process, which launches the kernels of all
 its GPUs.
