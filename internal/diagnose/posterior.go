@@ -92,12 +92,11 @@ func infer(seen []evidence.Evidence, c causes.Class, in Input, t *table, fits fu
 	var out beliefs
 	other := in.Causes.Other(c)
 	silent := 1 - other // of causes that nothing speaks of, and that are not listed
-	for cause, origins := range byCause {
+	for _, cause := range slices.Sorted(maps.Keys(byCause)) { // sums are the same in every run
 		prior := in.Causes.Prior(c, cause) * fits(cause)
 		silent -= prior
-		out.all = append(out.all, newBelief(cause, prior, origins))
+		out.all = append(out.all, newBelief(cause, prior, byCause[cause]))
 	}
-	slices.SortFunc(out.all, func(a, b belief) int { return cmp.Compare(a.id, b.id) }) // sums are the same in every run
 	rest := other + max(0, silent)
 	all, hard := rest, rest
 	for _, b := range out.all {
