@@ -100,10 +100,11 @@ func (a *app) manPage(c *cobra.Command) []byte {
 			}
 		}
 	}
-	if c.HasAvailableFlags() {
+	own, inherited := c.NonInheritedFlags(), c.InheritedFlags() // what a command inherits is known once it was asked for
+	if own.HasAvailableFlags() || inherited.HasAvailableFlags() {
 		section("OPTIONS")
-		manFlags(&b, c.NonInheritedFlags())
-		manFlags(&b, c.InheritedFlags())
+		manFlags(&b, own)
+		manFlags(&b, inherited)
 	}
 	section("EXIT STATUS")
 	manText(&b, "0 passed, 1 something failed, 2 nothing failed but something is unknown, 64 wrong usage or input, 70 an internal error.")
