@@ -91,7 +91,7 @@ func infer(seen []evidence.Evidence, c causes.Class, in Input, t *table, fits fu
 	}
 	var out beliefs
 	other := in.Causes.Other(c)
-	silent := 1 - other // of causes that nothing speaks of, and that are not listed
+	silent := 1 - other                                       // of causes that nothing speaks of, and that are not listed
 	for _, cause := range slices.Sorted(maps.Keys(byCause)) { // sums are the same in every run
 		prior := in.Causes.Prior(c, cause) * fits(cause)
 		silent -= prior
