@@ -80,3 +80,41 @@ func TestSockets(t *testing.T) {
 		t.Errorf("messages of 16 KiB: %.2f GB/s, of 1 MiB %.2f", small, usual)
 	}
 }
+
+// What a rank of a ring does with one piece of each rank: every stage loads and stores, and each piece ends in every rank.
+func TestRingWork(t *testing.T) {
+	count := func(w work) (times, loads, stores int) {
+		for _, s := range w.stages {
+			times, loads, stores = times+s.times, loads+s.times*s.loads, stores+s.times*s.stores
+		}
+		return times, loads, stores
+	}
+	for _, tt := range []struct {
+		f                           function
+		n                           int
+		sends, times, loads, stores int
+	}{
+		{fnAllReduce, 2, 2, 3, 4, 4},
+		{fnAllReduce, 8, 14, 15, 22, 22},
+		{fnAllGather, 8, 7, 8, 8, 15},
+		{fnReduceScatter, 8, 7, 8, 15, 8},
+		{fnBroadcast, 8, 1, 1, 1, 2},
+		{fnReduce, 8, 1, 1, 2, 1},
+	} {
+		w := tt.f.ringWork(tt.n)
+		if times, loads, stores := count(w); w.sends != tt.sends || times != tt.times || loads != tt.loads || stores != tt.stores {
+			t.Errorf("function %v of %d ranks: %d sends, %d stages, %d loads, %d stores, want %+v", tt.f, tt.n, w.sends, times, loads, stores, tt)
+		}
+	}
+}
+
+// Without direct access, data of two GPUs that goes one way only uses each GPU's link in one direction.
+func TestOneWayThroughHostMemory(t *testing.T) {
+	c := newCluster(t, fabric.Hardware{GPU: "h200-sxm", Nodes: 1, GPUsPerNode: 2})
+	at := func(of fabric.Collective) float64 {
+		return predict(t, c, Job{Collective: of, Env: map[string]string{"NCCL_P2P_DISABLE": "1"}}, 1<<30)[0].BusBW
+	}
+	if one, both := at(fabric.Broadcast), at(fabric.AllReduce); one < 1.7*both || one > 2.1*both {
+		t.Errorf("broadcast %.1f GB/s, all_reduce %.1f; two H200 of the project: 49.8 and 26.4", one, both)
+	}
+}

@@ -279,7 +279,7 @@ func vmCases() []oneCase {
 		{"vm-start", unknown, "firmware", func(_ *P, f *F) { f.ESX.VMs[0].Firmware = "" }},
 		{"vm-mmio", pass, "", nil},
 		{"vm-mmio", fail, "needs 288", set(size, "256")},
-		{"vm-mmio", fail, "not told", func(_ *P, f *F) { delete(f.ESX.VMs[0].Extra, "pciPassthru.use64bitMMIO") }},
+		{"vm-mmio", fail, "not set to use", func(_ *P, f *F) { delete(f.ESX.VMs[0].Extra, "pciPassthru.use64bitMMIO") }},
 		{"vm-mmio", unknown, "advanced settings", func(_ *P, f *F) { f.ESX.VMs[0].Extra = nil }},
 		{"vm-mmio-large", pass, "", set(size, "576")},
 		{"vm-mmio-large", fail, "577", set(size, "577")},

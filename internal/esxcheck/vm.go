@@ -219,7 +219,7 @@ func judgeMMIO(s scene, vm *fabric.VM) []fabric.Finding {
 	case !read:
 		return []fabric.Finding{s.vmUnknown(vm, "the advanced settings were not read")}
 	case hasUse && okUse && on == 0 || !hasUse && known:
-		f.why = fmt.Sprintf("%s with %s is not told to use 64-bit MMIO.", called(vm), fabric.Count(gpus, "GPU"))
+		f.why = fmt.Sprintf("%s with %s is not set to use 64-bit MMIO.", called(vm), fabric.Count(gpus, "GPU"))
 	case known && okSize && gb < need && gb == operatorMMIO:
 		f.why = fmt.Sprintf("%s with %s has %d GiB of MMIO space, which is what VM Operator writes by itself, and needs %d.", called(vm), fabric.Count(gpus, "GPU"), gb, need)
 	case known && okSize && gb < need:

@@ -53,7 +53,7 @@ func operatorRule() Rule {
 
 var fourHex = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9a-fA-F]{4}$`) })
 
-// wrongBase reports an id that is hexadecimal and lacks its 0x: it is no number, or another one. known tells ids of devices that are
+// wrongBase reports an id that is hexadecimal and lacks its 0x: it is not a number, or another one. known tells ids of devices that are
 // passed through here.
 func wrongBase(text string, known func(uint16) bool) (meant string, wrong bool) {
 	text = strings.Trim(strings.TrimSpace(text), `"`)

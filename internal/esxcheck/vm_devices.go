@@ -30,7 +30,7 @@ func vmIDsRule() Rule {
 				meantDevice, baseD := wrongBase(d.Device, isKnownDevice)
 				switch {
 				case vm.Class && (baseV || baseD):
-					f.why = fmt.Sprintf("An id of %s is hexadecimal and lacks its 0x (vendor %s, device %s): it is no number, or another one.", called(vm), d.Vendor, d.Device)
+					f.why = fmt.Sprintf("An id of %s is hexadecimal and lacks its 0x (vendor %s, device %s): it is not a number, or another one.", called(vm), d.Vendor, d.Device)
 					f.fix = "vendor " + cmp.Or(meantVendor, d.Vendor) + ", device " + cmp.Or(meantDevice, d.Device)
 				case d.Vendor == "" && d.Device == "" || !okV || !okD:
 					continue

@@ -32,7 +32,7 @@ func bench(o object) fabric.LoadTest {
 		case n != nil && n.value >= 0:
 			keep(&t, one.name, one.to, *n)
 		case has && v != nil:
-			t.Unread = append(t.Unread, fabric.Unread{Text: one.key, Reason: "is no number"})
+			t.Unread = append(t.Unread, fabric.Unread{Text: one.key, Reason: "is not a number"})
 		}
 	}
 	t.Done, t.Failed, t.Asked = o.count("completed"), o.count("failed"), either(o.count("num_prompts"), o.count("num_prompt"))

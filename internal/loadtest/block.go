@@ -90,9 +90,9 @@ func (b *block) read(line int, text string) {
 	n, ok := parseNumber(fields[0])
 	switch {
 	case !ok || n.value < 0 || len(fields) > 1 && strings.ContainsAny(strings.Join(fields[1:], ""), "0123456789abcdefghijklmnopqrstuvwxyz"):
-		unread("is no number")
+		unread("is not a number")
 	case isCount && !keepCount(count, n):
-		unread("is no number of requests")
+		unread("is not a number of requests")
 	case isCount:
 	case m == nil && unit != wanted:
 		unread("unit " + fabric.Quote(unit) + ": this tool prints " + fabric.Quote(wanted))

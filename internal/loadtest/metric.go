@@ -138,7 +138,7 @@ func (r role) put(t *fabric.LoadTest, m metric, scale float64) (why string) {
 	switch {
 	case r.all != nil:
 		if !has || !keepCount(r.all(t), avg) {
-			return "is no number of requests"
+			return "is not a number of requests"
 		}
 	case r.into != nil:
 		if !has || avg.value < 0 {

@@ -34,7 +34,7 @@ func parseNumber(text string) (number, bool) {
 	return n, true
 }
 
-// wellGrouped says that commas, if there are any, stand before groups of three digits: 1,95 is no number of these tools.
+// wellGrouped says that commas, if there are any, stand before groups of three digits: 1,95 is not a number of these tools.
 func wellGrouped(text string) bool {
 	whole, _, _ := strings.Cut(text, ".")
 	groups := strings.Split(whole, ",")

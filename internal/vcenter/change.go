@@ -139,7 +139,7 @@ func sameID(a, b string) bool {
 func idOf(text string) (uint16, error) {
 	n, err := strconv.ParseInt(text, 0, 32)
 	if err != nil || n < -1<<15 || n >= 1<<16 {
-		return 0, fmt.Errorf("%q is no PCI id, as 0x10de", text)
+		return 0, fmt.Errorf("%q is not a PCI id such as 0x10de", text)
 	}
 	return uint16(n), nil
 }

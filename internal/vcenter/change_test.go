@@ -87,7 +87,7 @@ func TestChangeVMRefuses(t *testing.T) {
 		"not in force": {func(_ *testing.T, s *sim, _ *simulator.VirtualMachine) {
 			s.info(gpu0).GetHostPciPassthruInfo().PassthruActive = false
 		}, attach(dynamicDevice("GPU0")), Refused, "is active"},
-		"ids that are none":   {nil, attach(fabric.VMDevice{Kind: "dynamic", Vendor: "nvidia", Device: "1"}), Refused, "no PCI id"},
+		"ids that are none":   {nil, attach(fabric.VMDevice{Kind: "dynamic", Vendor: "nvidia", Device: "1"}), Refused, "not a PCI id"},
 		"a kind that is none": {nil, attach(fabric.VMDevice{Kind: "sriov"}), Refused, "kind"},
 		"a device of another": {func(t *testing.T, s *sim, vm *simulator.VirtualMachine) {
 			other := *vm

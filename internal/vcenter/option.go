@@ -19,7 +19,7 @@ func (c *Client) SetOption(ctx context.Context, host, name, value string) (befor
 
 // SetOptions sets advanced settings of a host, all in one question: VMkernel.Boot.disableACSCheck, Power.CpuPolicy. Values are
 // written as esxcli writes them; each gets the type that the present one has. It refuses a name that the host does not have:
-// some hosts would keep it without a word. Before has the former values of those that changed. Boot options are in force after
+// some hosts would keep it silently. Before has the former values of those that changed. Boot options are in force after
 // the next start of the host.
 func (c *Client) SetOptions(ctx context.Context, host string, wanted map[string]string) (before map[string]string, err error) {
 	d, err := c.detail(ctx, host)
