@@ -246,6 +246,7 @@ type FabricModel struct {
 	Eager      Figure   `yaml:"eager"`       // largest message that is sent at once, B: a larger one is announced, and read by its receiver
 	Transport  string   `yaml:"transport"`   // the RDMA transport of a cluster file that this is: infiniband, roce; empty for other fabrics
 	ManyNodes  Figure   `yaml:"many_nodes"`  // share of Payload that rings over more than two nodes keep, where a NIC has no measured one of its own
+	Pages      Figure   `yaml:"pages"`       // bytes of a page of GPU memory where what was received lies, and is copied together by the collective; absent where it arrives in place
 	NodeLimit  Figure   `yaml:"node_limit"`  // GB/s that a node reaches whatever its NICs could; absent where there is none
 	Band       Band     `yaml:"band"`        // how much more than elsewhere healthy machines differ from what is expected
 	Only       Only     `yaml:"only"`        // the algorithm and protocol of NCCL that its plug-in or set-up leaves

@@ -246,6 +246,7 @@ func (p *problems) fabric(id string, m FabricModel, c *Catalog) {
 	p.optional("floor", m.Floor, unitMicrosec)
 	p.optional("eager", m.Eager, unitByte)
 	p.optional("many_nodes", m.ManyNodes, unitRatio)
+	p.optional("pages", m.Pages, unitByte)
 	p.optional("node_limit", m.NodeLimit, unitGBs)
 	p.fabricRules(m, c)
 	most := 1.0

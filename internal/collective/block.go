@@ -170,6 +170,21 @@ func (c *Cluster) simpleRate(b blockSet, channels int, do work, threads int) flo
 	return float64(do.sends) * slice / (1000 * t)
 }
 
+// pagedRate is what a block sends with Simple where the network leaves what it received in pages, GB/s: before its own work the block
+// copies the pages of a piece together. A warp takes one page after the other, and each of its threads loads one pack and stores it
+// before it loads the next, so that a pass moves a pack of each thread after the wait for one load (nccl,
+// src/device/network/unpack/unpack.h, ncclNetDeviceUnpackInner). The wait is that of two H200, see above. A last round in which
+// some warps have no page takes as long as a full one.
+func (c *Cluster) pagedRate(do work) float64 {
+	threads := c.blocks.threadsOf(Simple)
+	n, slice := float64(threads), c.blocks.bufferOf()/do.slices
+	rounds := math.Ceil(slice / c.net.pages / (n / warp))
+	passes := rounds * math.Ceil(c.net.pages/(pack*warp))
+	copied := slice / (1000 * passes * stage{loads: 1, stores: 1}.time(waitsMemory(), n, 1.0/packs))
+	own := c.simpleRate(c.blocks, c.channels(), do, threads)
+	return 1 / (1/copied + 1/own)
+}
+
 // joint is what two limits in series leave: near one another each adds to the waits of the other. Four H200 with 16
 // channels of 22 GB/s reach 321 over links of which a ring of all channels reaches 363.
 func joint(a, b float64) float64 {

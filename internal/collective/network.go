@@ -21,6 +21,7 @@ type network struct {
 	step    float64 // latency of a step, as a multiple of NCCL's
 	floor   float64 // us added to each collective, whatever its size
 	eager   float64 // bytes of a message above which its receiver reads it after it was announced; 0: none
+	pages   float64 // bytes of a page in which it is received, that blocks copy together; 0: in place
 	direct  bool    // the NIC reads and writes GPU memory, by GPUDirect RDMA or an equivalent
 	over    float64 // oversubscription, at least 1
 	uneven  float64 // the part of payload lost by flows that share switch ports; 0: none known
@@ -77,7 +78,7 @@ func (c *Cluster) resolveNetwork(cat *catalog.Catalog) error {
 	}
 	c.net = network{
 		kind: id, nics: c.hw.NICsPerNode * max(1, c.trays), line: c.hw.NICGbps / 8,
-		payload: f.Payload.Value, room: 1, step: f.Step.Value, floor: f.Floor.Value, eager: f.Eager.Value,
+		payload: f.Payload.Value, room: 1, step: f.Step.Value, floor: f.Floor.Value, eager: f.Eager.Value, pages: f.Pages.Value,
 		most: f.NodeLimit.Value, band: span{f.Band.Fast, f.Band.Slow},
 		sockets: f.Sockets, direct: f.GPUDirect != nil && *f.GPUDirect, over: max(1, c.hw.Oversubscription),
 	}

@@ -33,6 +33,9 @@ func (c *Cluster) ringTiming(o *option, f function) {
 		hop := c.net.hop()
 		o.bound = o.bound.tighter(c.net.limit()*hop.bound/factor, c.hopNames)
 		bus = min(bus, c.net.wire()*hop.reached*c.exits(Ring))
+		if c.net.pages > 0 {
+			bus = min(bus, float64(c.channels())*c.pagedRate(f.ringWork(c.Ranks())))
+		}
 		o.wire = factor / (float64(max(1, hop.nics)) * c.exits(Ring))
 	}
 	o.alpha = o.measured.latency

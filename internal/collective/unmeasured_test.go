@@ -72,3 +72,28 @@ func TestStepsOfLL128(t *testing.T) {
 		t.Errorf("MI300: LL128 %g us, LL %g us", got, mi300.stepOf(Tree, LL))
 	}
 }
+
+// TestPagesAreCopiedFirst: where a network leaves pages, the blocks of a ring copy them before their own work, and with half of the channels
+// half as much gets through.
+func TestPagesAreCopiedFirst(t *testing.T) {
+	cat := unmeasuredFabric(t, "tcpx")
+	plateau := func(env map[string]string) float64 {
+		t.Helper()
+		c, err := New(cat, fabric.Hardware{Machine: "a3-highgpu-8g", Nodes: 2})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return predict(t, c, Job{Collective: fabric.AllGather, Env: env}, 16<<30)[0].BusBW
+	}
+	all, half := plateau(nil), plateau(map[string]string{"NCCL_MAX_NCHANNELS": "4"})
+	f := cat.Fabrics["tcpx"]
+	f.Pages = catalog.Figure{}
+	cat.Fabrics["tcpx"] = f
+	inPlace := plateau(nil)
+	if line := 4 * 200.0 / 8; inPlace < 0.9*line || all > 0.75*line {
+		t.Errorf("pages %.1f GB/s, in place %.1f of %.0f", all, inPlace, line)
+	}
+	if math.Abs(half/all-0.5) > 0.02 {
+		t.Errorf("4 channels %.1f GB/s, all %.1f", half, all)
+	}
+}
