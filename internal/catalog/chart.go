@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 const chartFolder = "chart"
@@ -77,10 +78,10 @@ func (i ChartImage) shown() (value, source string) {
 
 // What names things of Helm and Kubernetes: a namespace is a label of RFC 1123, a version is semantic, with or without a v.
 var (
-	namespaceName = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$`)
-	chartVersion  = regexp.MustCompile(`^v?[0-9]+\.[0-9]+\.[0-9]+(-[0-9A-Za-z.-]+)?$`)
-	valueKey      = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9-]*(\.[A-Za-z][A-Za-z0-9-]*)*$`)
-	imageTag      = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._-]{0,127}$`)
+	namespaceName = pattern(`^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$`)
+	chartVersion  = pattern(`^v?[0-9]+\.[0-9]+\.[0-9]+(-[0-9A-Za-z.-]+)?$`)
+	valueKey      = pattern(`^[A-Za-z][A-Za-z0-9-]*(\.[A-Za-z][A-Za-z0-9-]*)*$`)
+	imageTag      = pattern(`^[A-Za-z0-9_][A-Za-z0-9._-]{0,127}$`)
 )
 
 func (p *problems) chart(m ChartModel) {
@@ -89,10 +90,10 @@ func (p *problems) chart(m ChartModel) {
 			p.add(field, "missing")
 		}
 	}
-	if !chartVersion.MatchString(m.Version) {
+	if !chartVersion().MatchString(m.Version) {
 		p.add("version", "%q is not like 1.2.3 or v1.2.3", m.Version)
 	}
-	if !namespaceName.MatchString(m.Namespace) {
+	if !namespaceName().MatchString(m.Namespace) {
 		p.add("namespace", "%q is not a name of a namespace", m.Namespace)
 	}
 	if s := m.Security; !slices.Contains([]string{"privileged", "baseline", "restricted"}, s.Level) || s.Why == "" || s.Source == "" {
@@ -108,16 +109,21 @@ func (p *problems) chart(m ChartModel) {
 // chartParts checks its keys and images, and what an upgrade does.
 func (p *problems) chartParts(m ChartModel) {
 	for _, k := range m.Keys {
-		if !valueKey.MatchString(k.Key) || k.Source == "" {
+		if !valueKey().MatchString(k.Key) || k.Source == "" {
 			p.add("keys", "%q needs names with points between them, and a source", k.Key)
 		}
 	}
 	for _, i := range m.Images {
-		if i.For == "" || i.Repository == "" || i.Name == "" || i.Source == "" || !imageTag.MatchString(i.Tag) || i.Tag == "latest" {
+		if i.For == "" || i.Repository == "" || i.Name == "" || i.Source == "" || !imageTag().MatchString(i.Tag) || i.Tag == "latest" {
 			p.add("images", "%q needs repository, name, a tag that does not move, and a source", i.For)
 		}
 	}
-	if all := m.UpgradesFrom + m.UpgradeLoses + m.UpgradeSource; all != "" && (!chartVersion.MatchString(m.UpgradesFrom) || m.UpgradeLoses == "" || m.UpgradeSource == "") {
+	if all := m.UpgradesFrom + m.UpgradeLoses + m.UpgradeSource; all != "" && (!chartVersion().MatchString(m.UpgradesFrom) || m.UpgradeLoses == "" || m.UpgradeSource == "") {
 		p.add("upgrades_from", "needs a version, upgrade_loses and upgrade_source")
 	}
+}
+
+// pattern is a regular expression that is compiled when it is first used: most commands need none of them.
+func pattern(expression string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
 }

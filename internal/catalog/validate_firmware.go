@@ -2,7 +2,6 @@ package catalog
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -10,14 +9,14 @@ import (
 )
 
 // firmwareVersion is a version of at least two numbers: 235.2.86.0, 1.117.5-a-45.
-var firmwareVersion = regexp.MustCompile(`^[0-9]{1,6}(\.[0-9]{1,6})+(-[0-9a-z-]+)?$`)
+var firmwareVersion = pattern(`^[0-9]{1,6}(\.[0-9]{1,6})+(-[0-9a-z-]+)?$`)
 
 // firmware wants one floor for a release train, its first number.
 func (p *problems) firmware(floors []fabric.FirmwareFloor) {
 	trains := make(map[string]bool)
 	for i, f := range floors {
 		field := fmt.Sprintf("firmware[%d]", i)
-		if !firmwareVersion.MatchString(f.Least) {
+		if !firmwareVersion().MatchString(f.Least) {
 			p.add(field+".least", "%q is not a version", f.Least)
 		}
 		p.text(field+".for", f.For)
@@ -31,13 +30,13 @@ func (p *problems) firmware(floors []fabric.FirmwareFloor) {
 }
 
 // firmwareTrain is the first number of a version.
-var firmwareTrain = regexp.MustCompile(`^[0-9]{1,6}$`)
+var firmwareTrain = pattern(`^[0-9]{1,6}$`)
 
 // badFirmware wants trains of which no floor says that they are good.
 func (p *problems) badFirmware(bad []fabric.FirmwareTrain, floors []fabric.FirmwareFloor) {
 	for i, b := range bad {
 		field := fmt.Sprintf("firmware_bad[%d]", i)
-		if !firmwareTrain.MatchString(b.Train) {
+		if !firmwareTrain().MatchString(b.Train) {
 			p.add(field+".train", "%q is not a number", b.Train)
 		}
 		p.text(field+".says", b.Says)

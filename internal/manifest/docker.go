@@ -2,7 +2,6 @@ package manifest
 
 import (
 	"path"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -11,13 +10,13 @@ import (
 func itoa(n int) string { return strconv.Itoa(n) }
 
 // dockerLine is a line that begins a docker, podman or nerdctl run.
-var dockerLine = regexp.MustCompile(`^[ \t]*(?:\$ |# )?(?:sudo )?(?:exec )?(?:docker|podman|nerdctl) (?:run|create)\b`)
+var dockerLine = pattern(`^[ \t]*(?:\$ |# )?(?:sudo )?(?:exec )?(?:docker|podman|nerdctl) (?:run|create)\b`)
 
 // dockerRuns are the run commands of a text, each with the lines that continue it; none: the text is something else.
 func dockerRuns(text string) (out []Command) {
 	lines := strings.Split(text, "\n")
 	for i := 0; i < len(lines); i++ {
-		if !dockerLine.MatchString(lines[i]) {
+		if !dockerLine().MatchString(lines[i]) {
 			continue
 		}
 		first := i

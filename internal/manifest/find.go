@@ -1,15 +1,14 @@
 package manifest
 
 import (
-	"regexp"
 	"strings"
 )
 
 // signs are what a text has that may hold a manifest; a log of gigabytes is not read whole for anything less.
-var signs = regexp.MustCompile(`(?m)^[ \t>]*(?:apiVersion:|"apiVersion":|kind:|containers:|services:|rdmaSharedDevicePlugin:|leaderWorkerTemplate:|(?:\$ |# )?(?:sudo )?(?:docker|podman|nerdctl) (?:run|create)\b)`)
+var signs = pattern(`(?m)^[ \t>]*(?:apiVersion:|"apiVersion":|kind:|containers:|services:|rdmaSharedDevicePlugin:|leaderWorkerTemplate:|(?:\$ |# )?(?:sudo )?(?:docker|podman|nerdctl) (?:run|create)\b)`)
 
 // Likely reports whether a text, or its head, may hold a manifest.
-func Likely(head []byte) bool { return signs.Match(head) }
+func Likely(head []byte) bool { return signs().Match(head) }
 
 // Found is a manifest in a text.
 type Found struct {
@@ -30,7 +29,7 @@ func Find(name string, text []byte) (found Found, ok bool) {
 		if len(f.Workloads)+len(f.Pools) > 0 {
 			return Found{File: f, Whole: !f.Broken}, true
 		}
-		if f.Broken && holdsPods.MatchString(body) {
+		if f.Broken && holdsPods().MatchString(body) {
 			broken = f
 		}
 	}
@@ -47,13 +46,13 @@ func Find(name string, text []byte) (found Found, ok bool) {
 }
 
 // holdsPods is what a manifest of pods has, even one that is no YAML.
-var holdsPods = regexp.MustCompile(`(?m)^[ \t-]*(?:containers|image):`)
+var holdsPods = pattern(`(?m)^[ \t-]*(?:containers|image):`)
 
-var firstKey = regexp.MustCompile(`^(?:[A-Za-z"{][\w.\-/"]*:|\{\{|---|%YAML|\{)`)
+var firstKey = pattern(`^(?:[A-Za-z"{][\w.\-/"]*:|\{\{|---|%YAML|\{)`)
 
 // beginsManifest reports whether a text is a manifest from its first line on, comments aside: YAML or JSON with a sign of one.
 func beginsManifest(body string) bool {
-	if !signs.MatchString(body) {
+	if !signs().MatchString(body) {
 		return false
 	}
 	for line := range strings.SplitSeq(strings.TrimPrefix(body, "\ufeff"), "\n") {
@@ -61,7 +60,7 @@ func beginsManifest(body string) bool {
 		if trimmed == "" || strings.HasPrefix(trimmed, "#") {
 			continue
 		}
-		return firstKey.MatchString(line)
+		return firstKey().MatchString(line)
 	}
 	return false
 }
@@ -72,8 +71,8 @@ func onlyRuns(body string) bool {
 	for line := range strings.SplitSeq(body, "\n") {
 		trimmed := strings.TrimSpace(line)
 		switch {
-		case goesOn, trimmed == "", runs == 0 && strings.HasPrefix(trimmed, "#") && !dockerLine.MatchString(line): // later ones may be of a table
-		case dockerLine.MatchString(line):
+		case goesOn, trimmed == "", runs == 0 && strings.HasPrefix(trimmed, "#") && !dockerLine().MatchString(line): // later ones may be of a table
+		case dockerLine().MatchString(line):
 			runs++
 		default:
 			return false
@@ -83,14 +82,14 @@ func onlyRuns(body string) bool {
 	return runs > 0
 }
 
-var topKey = regexp.MustCompile(`^[A-Za-z][\w-]*:(?: |$)`)
+var topKey = pattern(`^[A-Za-z][\w-]*:(?: |$)`)
 
 // blocks are the parts of a text that may be manifests: fenced code, and runs of lines that begin with a key of an object.
 func blocks(body string) (out []part) {
 	var at part
 	var lines []string
 	end := func() {
-		if at.text = strings.Join(lines, "\n"); at.line > 0 && signs.MatchString(at.text) {
+		if at.text = strings.Join(lines, "\n"); at.line > 0 && signs().MatchString(at.text) {
 			out = append(out, at)
 		}
 		at, lines = part{}, nil
@@ -107,7 +106,7 @@ func blocks(body string) (out []part) {
 			}
 		case fenced, at.line > 0 && (goesOn(line) || strings.HasSuffix(strings.TrimRight(lines[len(lines)-1], " \t"), "\\")):
 			lines = append(lines, line)
-		case strings.HasPrefix(line, "apiVersion:") || strings.HasPrefix(line, "kind:") || strings.HasPrefix(line, "services:") || dockerLine.MatchString(line):
+		case strings.HasPrefix(line, "apiVersion:") || strings.HasPrefix(line, "kind:") || strings.HasPrefix(line, "services:") || dockerLine().MatchString(line):
 			end()
 			at.line, lines = i+1, []string{line}
 		default:
@@ -120,7 +119,7 @@ func blocks(body string) (out []part) {
 
 // goesOn reports whether a line may belong to the object above it.
 func goesOn(line string) bool {
-	return line == "" || line[0] == ' ' || line[0] == '-' || line[0] == '#' || topKey.MatchString(line)
+	return line == "" || line[0] == ' ' || line[0] == '-' || line[0] == '#' || topKey().MatchString(line)
 }
 
 // add takes in what another part of the same text holds.

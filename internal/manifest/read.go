@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 
 	"go.yaml.in/yaml/v3"
 
@@ -89,9 +90,9 @@ func split(text string) (out []part) {
 }
 
 var (
-	expression  = regexp.MustCompile(`\{\{[^\n]*?\}\}`)
-	wholeLine   = regexp.MustCompile(`^\s*(?:\{\{[^\n]*?\}\}\s*)+$`)
-	listOfHoles = regexp.MustCompile(`^(\s*)-\s*\{\{[^\n]*?\}\}\s*$`)
+	expression  = pattern(`\{\{[^\n]*?\}\}`)
+	wholeLine   = pattern(`^\s*(?:\{\{[^\n]*?\}\}\s*)+$`)
+	listOfHoles = pattern(`^(\s*)-\s*\{\{[^\n]*?\}\}\s*$`)
 )
 
 // mask puts holes where a template has expressions, and leaves out lines that are nothing else, so that the rest is YAML. It
@@ -108,12 +109,12 @@ func mask(text string) (string, []int) {
 		case within:
 			within = !strings.Contains(line, "}}")
 			lines[i] = "#"
-		case wholeLine.MatchString(line):
+		case wholeLine().MatchString(line):
 			lines[i], out = "#", append(out, i+1)
 		case strings.Contains(line, "{{") && !strings.Contains(line, "}}"):
 			lines[i], within, out = "#", true, append(out, i+1)
-		case listOfHoles.MatchString(line):
-			lines[i] = listOfHoles.ReplaceAllString(line, `$1- "`+hole+`"`)
+		case listOfHoles().MatchString(line):
+			lines[i] = listOfHoles().ReplaceAllString(line, `$1- "`+hole+`"`)
 		default:
 			lines[i] = maskLine(line)
 		}
@@ -126,7 +127,7 @@ func maskLine(line string) string {
 	if !strings.Contains(line, "{{") {
 		return line
 	}
-	line = expression.ReplaceAllLiteralString(line, hole)
+	line = expression().ReplaceAllLiteralString(line, hole)
 	head, tail, ok := strings.Cut(line, ": ")
 	if tail = strings.TrimSpace(tail); ok && strings.HasPrefix(tail, hole) && !strings.ContainsAny(tail, `"'`) {
 		return strings.ReplaceAll(head, hole, "HOLE") + `: "` + tail + `"`
@@ -166,11 +167,11 @@ func (f *File) readDocument(text string, line int) error {
 	return nil
 }
 
-var lineOfError = regexp.MustCompile(`line (\d+)`)
+var lineOfError = pattern(`line (\d+)`)
 
 // shifted is an error of the YAML reader with the lines of the file.
 func shifted(text string, by int) string {
-	return lineOfError.ReplaceAllStringFunc(text, func(s string) string {
+	return lineOfError().ReplaceAllStringFunc(text, func(s string) string {
 		var n int
 		if _, err := fmt.Sscanf(s, "line %d", &n); err != nil {
 			return s
@@ -236,4 +237,9 @@ func join(path, key string) string {
 		return key
 	}
 	return path + "." + key
+}
+
+// pattern is a regular expression that is compiled when it is first used: most commands need none of them.
+func pattern(expression string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"railwright.dev/railwright/internal/manifest"
 	"railwright.dev/railwright/internal/ncclenv"
@@ -177,7 +178,7 @@ func (s scene) settings() map[string]manifest.Text {
 		for i, w := range c.Words {
 			name, _, ok := strings.Cut(w, "=")
 			before := i == 0 || c.Words[0] == "export" || c.Words[0] == "env" || c.Words[i-1] == "-x" || strings.Contains(c.Words[i-1], "=")
-			if ok && before && ncclenv.Ours(name) && variable.MatchString(name) {
+			if ok && before && ncclenv.Ours(name) && variable().MatchString(name) {
 				if t, has := s.setting(name); has {
 					out[name] = t
 				}
@@ -187,7 +188,7 @@ func (s scene) settings() map[string]manifest.Text {
 	return out
 }
 
-var variable = regexp.MustCompile(`^[A-Z_][A-Z0-9_]*$`)
+var variable = pattern(`^[A-Z_][A-Z0-9_]*$`)
 
 // nodes is how many pods or machines work on one model or job, and who says so; 1 where nothing says more, 0 where it is open.
 func (s scene) nodes() (n int, line int, source string) {
@@ -201,4 +202,9 @@ func (s scene) nodes() (n int, line int, source string) {
 		return e.nnodes.n, e.cmd.Line, "--nnodes " + e.nnodes.text
 	}
 	return 1, 0, ""
+}
+
+// pattern is a regular expression that is compiled when it is first used: most commands need none of them.
+func pattern(expression string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
 }

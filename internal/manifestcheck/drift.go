@@ -106,7 +106,7 @@ func (d *drift) names() (out []string) {
 	for _, s := range []scene{d.leader, d.worker} {
 		for _, e := range s.c.Env {
 			shapes := slices.ContainsFunc(equalEnv(), func(p string) bool { return strings.HasPrefix(e.Name, p) })
-			if shapes && !secretName.MatchString(e.Name) && !strings.HasSuffix(e.Name, "_HOST") && !strings.HasPrefix(e.Name, "NCCL_DEBUG") && !slices.Contains(out, e.Name) {
+			if shapes && !secretName().MatchString(e.Name) && !strings.HasSuffix(e.Name, "_HOST") && !strings.HasPrefix(e.Name, "NCCL_DEBUG") && !slices.Contains(out, e.Name) {
 				out = append(out, e.Name)
 			}
 		}

@@ -1,7 +1,6 @@
 package manifestcheck
 
 import (
-	"regexp"
 	"strconv"
 	"strings"
 
@@ -109,13 +108,13 @@ func (s scene) count(c manifest.Command, names ...string) count {
 	return count{n: n, set: true, known: err == nil, text: v}
 }
 
-var reference = regexp.MustCompile(`\$\(([A-Za-z_][A-Za-z0-9_]*)\)|\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}|\$([A-Za-z_][A-Za-z0-9_]*)`)
+var reference = pattern(`\$\(([A-Za-z_][A-Za-z0-9_]*)\)|\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}|\$([A-Za-z_][A-Za-z0-9_]*)`)
 
 // expand puts the values of variables where a word refers to them: $(NAME) of Kubernetes, $NAME and ${NAME:-default} of a shell.
 // What is unknown stays as it is. LWS sets LWS_GROUP_SIZE itself (pkg/utils/pod/pod_utils.go).
 func (s scene) expand(word string) string {
-	return reference.ReplaceAllStringFunc(word, func(ref string) string {
-		m := reference.FindStringSubmatch(ref)
+	return reference().ReplaceAllStringFunc(word, func(ref string) string {
+		m := reference().FindStringSubmatch(ref)
 		name := m[1] + m[2] + m[4]
 		if t, ok := s.setting(name); ok && t.Known() {
 			return t.Value

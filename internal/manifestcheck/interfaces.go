@@ -2,7 +2,6 @@ package manifestcheck
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -71,7 +70,7 @@ func (s scene) exactNames(name string, t manifest.Text) []fabric.Finding {
 
 // containerInterface are the names that a pod of the pod network has without further networks: containerd and CRI-O call the
 // interface of the CNI eth0 (containerd internal/cri: defaultIfName).
-var containerInterface = regexp.MustCompile(`^(?:eth0?|e|et|lo?)$`)
+var containerInterface = pattern(`^(?:eth0?|e|et|lo?)$`)
 
 // podInterfaces fails names of host interfaces in a pod that has the pod network alone.
 func (s scene) podInterfaces(name string, t manifest.Text, seen fabric.Evidence) []fabric.Finding {
@@ -83,7 +82,7 @@ func (s scene) podInterfaces(name string, t manifest.Text, seen fabric.Evidence)
 		return nil
 	}
 	for part := range strings.SplitSeq(list, ",") {
-		if part = strings.TrimSpace(part); containerInterface.MatchString(part) || strings.HasPrefix(part, "net") {
+		if part = strings.TrimSpace(part); containerInterface().MatchString(part) || strings.HasPrefix(part, "net") {
 			return nil
 		}
 	}
@@ -170,7 +169,7 @@ func hostIPRule() Rule {
 				}
 				seen := s.at(e.Value.Line, name+"="+e.Value.Value)
 				nodes, _, _ := s.nodes()
-				literal := e.From == "" && e.Value.Known() && ncclenvAddress.MatchString(e.Value.Value)
+				literal := e.From == "" && e.Value.Known() && ncclenvAddress().MatchString(e.Value.Value)
 				switch {
 				case literal && (nodes > 1 || s.pod.Replicas > 1) && e.Value.Value != "0.0.0.0":
 					out = append(out, s.fail(fault{
@@ -190,7 +189,7 @@ func hostIPRule() Rule {
 	}
 }
 
-var ncclenvAddress = regexp.MustCompile(`^\d{1,3}(?:\.\d{1,3}){3}$`)
+var ncclenvAddress = pattern(`^\d{1,3}(?:\.\d{1,3}){3}$`)
 
 // problemOf is what is wrong with the value of a variable of NCCL.
 func problemOf(name, value string) string {

@@ -2,7 +2,6 @@ package manifestcheck
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -13,9 +12,9 @@ import (
 // secretName is what variables and flags that hold a secret are called; secretValue are forms of tokens that give themselves away
 // (Hugging Face hf_, NVIDIA NGC nvapi-, GitHub gh?_, OpenAI sk-, AWS AKIA).
 var (
-	secretName  = regexp.MustCompile(`(?i)(?:^|[_-])(?:token|password|passwd|secret|api[_-]?key|access[_-]?key|secret[_-]?key|private[_-]?key|credentials?|psk)$`)
-	secretValue = regexp.MustCompile(`\b(?:hf_[A-Za-z0-9]{30,}|nvapi-[A-Za-z0-9_-]{30,}|gh[pousr]_[A-Za-z0-9]{30,}|sk-[A-Za-z0-9_-]{24,}|AKIA[A-Z0-9]{16})\b`)
-	standIn     = regexp.MustCompile(`(?i)^$|^[<\[{$].*|^(?:your|my|xxx|changeme|replace|todo|dummy|none|null|empty|example|token|secret|placeholder|\*+|\.\.\.|x+|hf_x+|hf_\.+|sk-x+).*`)
+	secretName  = pattern(`(?i)(?:^|[_-])(?:token|password|passwd|secret|api[_-]?key|access[_-]?key|secret[_-]?key|private[_-]?key|credentials?|psk)$`)
+	secretValue = pattern(`\b(?:hf_[A-Za-z0-9]{30,}|nvapi-[A-Za-z0-9_-]{30,}|gh[pousr]_[A-Za-z0-9]{30,}|sk-[A-Za-z0-9_-]{24,}|AKIA[A-Z0-9]{16})\b`)
+	standIn     = pattern(`(?i)^$|^[<\[{$].*|^(?:your|my|xxx|changeme|replace|todo|dummy|none|null|empty|example|token|secret|placeholder|\*+|\.\.\.|x+|hf_x+|hf_\.+|sk-x+).*`)
 )
 
 // secret is a token or password that stands in a text, and what holds it.
@@ -31,7 +30,7 @@ func (s scene) secrets() (out []secret) {
 		if e.From != "" || v.Open || v.Value == "" {
 			continue
 		}
-		if secretValue.MatchString(v.Value) || secretName.MatchString(e.Name) && !standIn.MatchString(v.Value) && len(v.Value) >= 8 {
+		if secretValue().MatchString(v.Value) || secretName().MatchString(e.Name) && !standIn().MatchString(v.Value) && len(v.Value) >= 8 {
 			out = append(out, secret{e.Name, v.Value, v.Line})
 		}
 	}
@@ -39,11 +38,11 @@ func (s scene) secrets() (out []secret) {
 		for i, w := range c.Words {
 			flag, inline, _ := strings.Cut(w, "=")
 			switch {
-			case secretValue.MatchString(w):
-				out = append(out, secret{"an argument", secretValue.FindString(w), c.Line})
-			case strings.HasPrefix(w, "--") && secretName.MatchString(flag) && isPlain(inline):
+			case secretValue().MatchString(w):
+				out = append(out, secret{"an argument", secretValue().FindString(w), c.Line})
+			case strings.HasPrefix(w, "--") && secretName().MatchString(flag) && isPlain(inline):
 				out = append(out, secret{flag, inline, c.Line})
-			case i > 0 && strings.HasPrefix(c.Words[i-1], "--") && secretName.MatchString(c.Words[i-1]) && isPlain(w):
+			case i > 0 && strings.HasPrefix(c.Words[i-1], "--") && secretName().MatchString(c.Words[i-1]) && isPlain(w):
 				out = append(out, secret{c.Words[i-1], w, c.Line})
 			}
 		}
@@ -53,7 +52,7 @@ func (s scene) secrets() (out []secret) {
 
 // isPlain reports whether a word is a value, not a variable, a word that stands for one, or a flag.
 func isPlain(w string) bool {
-	return len(w) >= 8 && !strings.ContainsAny(w, "$<{") && !standIn.MatchString(w) && !strings.HasPrefix(w, "-")
+	return len(w) >= 8 && !strings.ContainsAny(w, "$<{") && !standIn().MatchString(w) && !strings.HasPrefix(w, "-")
 }
 
 // hider takes the secrets of all texts out of a finding.
@@ -73,7 +72,7 @@ func hider(in *Input) func(fabric.Finding) fabric.Finding {
 	}
 	replace := strings.NewReplacer(pairs...)
 	hide := func(text string) string {
-		return secretValue.ReplaceAllLiteralString(replace.Replace(text), "(not shown)")
+		return secretValue().ReplaceAllLiteralString(replace.Replace(text), "(not shown)")
 	}
 	return func(f fabric.Finding) fabric.Finding {
 		f.Why, f.Expected, f.Fix, f.Cost = hide(f.Why), hide(f.Expected), hide(f.Fix), hide(f.Cost)
@@ -156,7 +155,7 @@ func imageRule() Rule {
 
 // valueOf is a value as it may be shown: never one of a variable that holds a secret.
 func valueOf(e manifest.Env) string {
-	if secretName.MatchString(e.Name) || secretValue.MatchString(e.Value.Value) {
+	if secretName().MatchString(e.Name) || secretValue().MatchString(e.Value.Value) {
 		return "(not shown)"
 	}
 	return e.Value.Value

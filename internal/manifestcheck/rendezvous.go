@@ -2,7 +2,6 @@ package manifestcheck
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -11,10 +10,10 @@ import (
 )
 
 // resolver finds programs in a substitution that look a name up.
-var resolver = regexp.MustCompile(`\b(?:getent|nslookup|dig|host|resolveip|gethostbyname)\b`)
+var resolver = pattern(`\b(?:getent|nslookup|dig|host|resolveip|gethostbyname)\b`)
 
 // substituted is a variable that takes the output of a command: NAME=$(...), or in backquotes.
-var substituted = regexp.MustCompile("^([A-Za-z_][A-Za-z0-9_]*)=(\\$\\(.*|`.*)")
+var substituted = pattern("^([A-Za-z_][A-Za-z0-9_]*)=(\\$\\(.*|`.*)")
 
 func leaderWaitRule() Rule {
 	return Rule{
@@ -43,8 +42,8 @@ func leaderWaitRule() Rule {
 // lookedUp is the variable that a command fills with a looked-up address.
 func lookedUp(c manifest.Command) (string, bool) {
 	for _, w := range c.Words {
-		m := substituted.FindStringSubmatch(w)
-		if m != nil && resolver.MatchString(m[2]) {
+		m := substituted().FindStringSubmatch(w)
+		if m != nil && resolver().MatchString(m[2]) {
 			return m[1], true
 		}
 	}

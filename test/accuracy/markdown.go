@@ -47,8 +47,10 @@ that nobody measured is the second column; where it misses a limit, that is so.
 	fmt.Fprintf(w, `
 With its fabric left out, rows from 1 MiB that are further off than 20 %%: %s. TCPX (P28) reaches half of its
 line. It delivers pages, which the blocks of the GPU's channels copy together before their own work: at the rates of blocks of two H200
-that leaves 66 of 100 GB/s, and the rest, a fifth of the time at large sizes, has no known cause; what the kernel of the host
-costs small sizes no source says. Four nodes of RoCE (P06,
+that leaves 66 of 100 GB/s with the eight channels that NCCL counts. The cause was looked for with the table in view, the 90th percentile
+meets its limit by little and through it, the number of channels of that run is unknown (with twelve the copy would not be the limit),
+and Google publishes 71 GB/s for the machine. The rest, a fifth of the time at large sizes, has no known cause; what the kernel of the
+host costs small sizes no source says. Four nodes of RoCE (P06,
 P07) take up to 1.8 times as long for an alltoall of 16 MiB to 1 GiB as its plateau would, many senders to one receiver, which
 bands hold; nothing that was read says how long their congestion control takes. EFA of the first generation (P22) is pulled by
 receivers, one trip more a step, which takes longer than expected. The largest sizes are missed within nodes by what rings and reductions
