@@ -68,7 +68,7 @@ func (in NodeInput) ends(nic string) string {
 			continue
 		}
 		w := n.System + ":" + n.Port
-		if e, ok := in.Plan.index.ports[fabric.Endpoint{Node: firstLabel(n.System), NIC: n.Port}]; ok {
+		if e, ok := in.Plan.index.nicAt(fabric.Endpoint{Node: firstLabel(n.System), NIC: n.Port}); ok {
 			w += " (planned for " + e.String() + ")"
 		}
 		words = append(words, w)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"strconv"
+	"sync"
 	"time"
 
 	"railwright.dev/railwright/internal/fabric"
@@ -11,7 +12,7 @@ import (
 )
 
 // Checker takes the facts of one node after another and emits findings as they are reached. Of each node it keeps
-// a Digest for the cluster rules. It is for one goroutine.
+// a Digest for the cluster rules. It is for one goroutine, but for Judge.
 type Checker struct {
 	plan    *planIndex
 	rules   []Rule
@@ -19,7 +20,8 @@ type Checker struct {
 	waivers []waiverUse
 	now     time.Time
 
-	texts   texts
+	pods    *podPlan
+	desks   sync.Pool // of *Judged whose verdicts are settled
 	summary fabric.Summary
 	digests []Digest
 	byNode  map[string]int            // name to place in digests
@@ -28,8 +30,6 @@ type Checker struct {
 	lost    map[string]fabric.Missing // why there are no facts of some nodes
 	needed  map[string]bool           // ids of the rules that cluster rules depend on
 	readers readers                   // node rules by the facts that they read
-	out     []bool                    // rules that do not apply to the node at hand
-	room    []Verdict                 // for the verdicts of one rule on it
 
 	switches []*fabric.SwitchConfig
 	rendered map[string]*fabric.SwitchConfig        // of the plan, by name
@@ -45,8 +45,18 @@ type blame struct {
 	waiver  *Waiver // that covers the failure
 }
 
-// mostVerdicts is for how many verdicts of a rule on a node there is room; for those of a larger node it is allocated.
-const mostVerdicts = 128
+// Judged is what the node rules say of a node, before its place among the others is known.
+type Judged struct {
+	in       NodeInput
+	digest   Digest
+	verdicts [][]Verdict // of each rule
+	out      []bool      // rules that do not apply
+	room     []Verdict
+	texts    texts
+}
+
+// mostVerdicts is for how many verdicts on a node there is room; for those of a larger node it is allocated.
+const mostVerdicts = 2048
 
 type verdictOf struct {
 	rule    string
@@ -63,7 +73,6 @@ func New(plan *fabric.Plan, waivers []Waiver, now time.Time, emit func(fabric.Fi
 		rules:   Rules(),
 		emit:    emit,
 		now:     now,
-		texts:   texts{},
 		byNode:  map[string]int{},
 		blamed:  blames{},
 		carried: blames{},
@@ -74,7 +83,7 @@ func New(plan *fabric.Plan, waivers []Waiver, now time.Time, emit func(fabric.Fi
 		c.waivers = append(c.waivers, waiverUse{Waiver: w})
 	}
 	c.readers = readersOf(c.rules, func(r *Rule) bool { return r.Node != nil })
-	c.out, c.room = make([]bool, len(c.rules)), make([]Verdict, mostVerdicts)
+	c.pods = c.plan.pods()
 	for _, r := range c.rules {
 		if r.Cluster == nil {
 			continue
@@ -87,7 +96,37 @@ func New(plan *fabric.Plan, waivers []Waiver, now time.Time, emit func(fabric.Fi
 }
 
 // Node checks one node. Further facts of the same node are not checked: facts-collected reports them.
-func (c *Checker) Node(f *fabric.Facts) {
+func (c *Checker) Node(f *fabric.Facts) { c.Take(c.Judge(f)) }
+
+// Judge holds the rules of nodes against the facts of one. Any number of goroutines may do so at once; what each returns is
+// taken once, in the order of the nodes.
+func (c *Checker) Judge(f *fabric.Facts) *Judged {
+	j, ok := c.desks.Get().(*Judged)
+	if !ok {
+		j = &Judged{verdicts: make([][]Verdict, len(c.rules)), out: make([]bool, len(c.rules)), room: make([]Verdict, mostVerdicts), texts: texts{}}
+	}
+	in := newNodeInput(f, c.plan.node(f.Node))
+	in.Pods = c.pods
+	if plan := c.plan.intent(); plan != nil {
+		in.Site = plan.VSphere
+	}
+	j.in, j.digest = in, digest(in, j.texts)
+	here := scene{plan: c.plan.intent(), planned: in.Plan != nil, machine: in.Plan != nil && in.Plan.Machine != nil, nodes: []Digest{j.digest}}
+	in.view.used = nil                       // a digest looks up more than the rules of this node need
+	in.missing(fabric.FactMachineHypervisor) // of which the rules that depend on it are unknown
+	in.view.reads = func(path string) bool { return c.readers.inScope(path, j.out) }
+	in.view.verdicts = j.room
+	for i := range c.rules {
+		if r := &c.rules[i]; r.Node != nil {
+			j.verdicts[i], j.out[i] = judgeNode(r, in, here)
+		}
+	}
+	return j
+}
+
+// Take settles what was judged, and emits it.
+func (c *Checker) Take(j *Judged) {
+	f := j.in.Facts
 	if i, ok := c.byNode[f.Node]; ok {
 		c.digests[i].Repeats++
 		return
@@ -95,37 +134,22 @@ func (c *Checker) Node(f *fabric.Facts) {
 	if c.keepESX(f) {
 		return
 	}
-	in := newNodeInput(f, c.plan.node(f.Node))
-	in.Pods = c.plan.pods()
-	if plan := c.plan.intent(); plan != nil {
-		in.Site = plan.VSphere
-	}
-	d := digest(in, c.texts)
-	here := scene{plan: c.plan.intent(), planned: in.Plan != nil, machine: in.Plan != nil && in.Plan.Machine != nil, nodes: []Digest{d}}
-	in.view.used = nil // a digest looks up more than the rules of this node need
-	c.keepEnds(in)
-	in.missing(fabric.FactMachineHypervisor) // of which the rules that depend on it are unknown
-	in.view.reads = func(path string) bool { return c.readers.inScope(path, c.out) }
+	c.keepEnds(j.in)
 	for i := range c.rules {
-		r := &c.rules[i]
-		if r.Node == nil {
-			continue
-		}
-		var verdicts []Verdict
-		in.view.verdicts = c.room
-		verdicts, c.out[i] = judgeNode(r, in, here)
-		for _, v := range verdicts {
-			c.settle(r, v, c.blamed)
+		for _, v := range j.verdicts[i] {
+			c.settle(&c.rules[i], v, c.blamed)
 		}
 	}
 	c.byNode[f.Node] = len(c.digests)
-	c.digests = append(c.digests, d)
+	c.digests = append(c.digests, j.digest)
 	for k, b := range c.blamed {
 		if c.needed[k.rule] {
 			c.carried[k] = b
 		}
 	}
 	clear(c.blamed) // subjects name their node: this frees memory, it does not change a verdict
+	j.in = NodeInput{}
+	c.desks.Put(j)
 }
 
 // Lost records why there are no facts of a node: m.What names it.

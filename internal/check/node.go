@@ -30,11 +30,11 @@ type nodeView struct {
 
 	reads func(path string) bool // whether a rule that applies to the node reads a fact
 
-	verdicts []Verdict // room for those of a rule; none: it is allocated
+	verdicts []Verdict // room for more of them; none: it is allocated
 }
 
-// room returns an empty list for this many verdicts, which lasts until the next rule: of 16,384 nodes there are millions, and
-// each is settled before that.
+// room returns an empty list for this many verdicts, which lasts until those of the node are settled: of 16,384 nodes there are
+// millions.
 func (in NodeInput) room(n int) []Verdict {
 	if n > len(in.view.verdicts) {
 		return make([]Verdict, 0, n)

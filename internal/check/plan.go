@@ -28,11 +28,11 @@ type NodePlan struct {
 type planIndex struct {
 	plan   *fabric.Plan
 	nodes  map[string]*NodePlan
-	ports  map[fabric.Endpoint]fabric.Endpoint // switch port to the NIC planned for it
-	owner  map[netip.Addr]fabric.Endpoint      // address to the NIC planned for it
-	span   netip.Prefix                        // the least subnet with every planned address of version 4; invalid where there is none
-	share  map[netip.Prefix]int                // NICs in each subnet; nil where every subnet is a cable
-	cables cables.Harness                      // of ports with twins
+	ports  map[fabric.Endpoint]int32 // switch port to its cable, among those of the plan
+	owner  map[netip.Addr][2]int32   // address to its node and NIC, among the addresses of the plan
+	span   netip.Prefix              // the least subnet with every planned address of version 4; invalid where there is none
+	share  map[netip.Prefix]int      // NICs in each subnet; nil where every subnet is a cable
+	cables cables.Harness            // of ports with twins
 }
 
 func newPlanIndex(p *fabric.Plan) *planIndex {
@@ -42,8 +42,8 @@ func newPlanIndex(p *fabric.Plan) *planIndex {
 	x := &planIndex{
 		plan:  p,
 		nodes: make(map[string]*NodePlan, len(p.Nodes)),
-		ports: make(map[fabric.Endpoint]fabric.Endpoint, len(p.Cabling.Links)),
-		owner: make(map[netip.Addr]fabric.Endpoint, len(p.Cabling.Links)),
+		ports: make(map[fabric.Endpoint]int32, len(p.Cabling.Links)),
+		owner: make(map[netip.Addr][2]int32, len(p.Cabling.Links)),
 	}
 	machines := make(map[string]*fabric.NominalMachine, len(p.Machines))
 	for i := range p.Machines {
@@ -52,24 +52,38 @@ func newPlanIndex(p *fabric.Plan) *planIndex {
 	for _, n := range p.Nodes {
 		x.nodes[n.Name] = &NodePlan{MTU: p.MTU, Transport: p.Transport, Partition: p.Partition, NICs: n.NICs, Network: n.Network, Machine: machines[n.Machine], Traffic: p.Traffic, Ports: p.PortsOf(n.Name), index: x}
 	}
-	for _, a := range p.Addressing.Nodes {
+	for i, a := range p.Addressing.Nodes {
 		if n := x.nodes[a.Node]; n != nil {
 			n.Addresses = a.NICs
 		}
-		for _, nic := range a.NICs {
-			x.owner[nic.Address.Addr()] = fabric.Endpoint{Node: a.Node, NIC: nic.NIC}
+		for k, nic := range a.NICs {
+			x.owner[nic.Address.Addr()] = [2]int32{int32(i), int32(k)}
 		}
 	}
 	x.cables = cables.New(p)
 	x.span = spanOf(maps.Keys(x.owner))
 	x.share = sharedSubnets(p.Addressing)
-	for _, l := range p.Cabling.Links {
-		if n := x.nodes[l.A.Node]; n != nil {
-			n.Links = append(n.Links, l)
-		}
-		x.ports[l.B] = l.A
+	for i, l := range p.Cabling.Links {
+		x.ports[l.B] = int32(i)
 	}
+	x.cable(p.Cabling.Links)
 	return x
+}
+
+// cable gives each node its cables. Those of a node mostly lie beside each other, and are not copied.
+func (x *planIndex) cable(links []fabric.Link) {
+	for i := 0; i < len(links); {
+		name, end := links[i].A.Node, i
+		for end < len(links) && links[end].A.Node == name {
+			end++
+		}
+		if n := x.nodes[name]; n != nil && n.Links == nil {
+			n.Links = links[i:end:end]
+		} else if n != nil {
+			n.Links = append(n.Links, links[i:end]...)
+		}
+		i = end
+	}
 }
 
 // intent returns the plan itself; nil without a cluster file.
@@ -92,8 +106,21 @@ func (x *planIndex) ownerOf(a netip.Addr) (fabric.Endpoint, bool) {
 	if x == nil {
 		return fabric.Endpoint{}, false
 	}
-	e, ok := x.owner[a]
-	return e, ok
+	at, ok := x.owner[a]
+	if !ok {
+		return fabric.Endpoint{}, false
+	}
+	n := &x.plan.Addressing.Nodes[at[0]]
+	return fabric.Endpoint{Node: n.Node, NIC: n.NICs[at[1]].NIC}, true
+}
+
+// nicAt returns the NIC that is planned for a port of a switch.
+func (x *planIndex) nicAt(port fabric.Endpoint) (fabric.Endpoint, bool) {
+	i, ok := x.ports[port]
+	if !ok {
+		return fabric.Endpoint{}, false
+	}
+	return x.plan.Cabling.Links[i].A, true
 }
 
 // address finds what is planned for a NIC.

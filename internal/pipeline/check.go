@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"runtime"
 	"time"
 
 	"railwright.dev/railwright/internal/check"
 	"railwright.dev/railwright/internal/fabric"
 	"railwright.dev/railwright/internal/facts"
+	"railwright.dev/railwright/internal/host"
 	"railwright.dev/railwright/internal/intent"
 )
 
@@ -36,13 +38,18 @@ type Checked struct {
 	Switches []*fabric.SwitchConfig // that are part of the check
 }
 
-// Check checks nodes in the order of the sequence. Facts that cannot be loaded are lost too, but where no facts can be
+// Check checks nodes in the order of the sequence, as many at once as there are processors. Facts that cannot be loaded are lost too, but where no facts can be
 // loaded there is no verdict.
 func Check(ctx context.Context, in Checked, nodes iter.Seq2[*fabric.Facts, error], emit func(fabric.Finding)) (fabric.Summary, error) {
 	c := check.New(in.Plan, in.Waivers, in.At, emit)
 	c.Switches(in.Switches, renderedSwitches(in.Plan, in.Switches))
 	var broken []error
 	seen := false
+	var judging []chan *check.Judged // of nodes that are not taken yet, in their order
+	take := func() {
+		c.Take(<-judging[0])
+		judging = judging[1:]
+	}
 	for node, err := range nodes {
 		if ctx.Err() != nil {
 			return fabric.Summary{}, ctx.Err()
@@ -54,7 +61,14 @@ func Check(ctx context.Context, in Checked, nodes iter.Seq2[*fabric.Facts, error
 			continue
 		}
 		seen = true
-		c.Node(node)
+		done := make(chan *check.Judged, 1)
+		host.Go(func() { done <- c.Judge(node) })
+		if judging = append(judging, done); len(judging) > runtime.GOMAXPROCS(0) {
+			take()
+		}
+	}
+	for len(judging) > 0 {
+		take()
 	}
 	if len(broken) > 0 && !seen && len(in.Switches) == 0 {
 		return fabric.Summary{}, errors.Join(broken...)

@@ -104,7 +104,7 @@ func failedAnswer(failed []group, causes []fabric.Cause) answer {
 	}
 	for _, g := range failed {
 		f := of(orElse(string(g.first.Cause), g.first.ID), g.value())
-		f.places = append(f.places, g.subjects...)
+		f.places = append(f.places, g.spread.places()...)
 	}
 	for _, c := range causes {
 		if f := of(string(c.ID), ""); !slices.Contains(f.places, placeOf(c.Subject)) {
@@ -185,7 +185,7 @@ func unknownTerms(unknown []group) []string {
 	rules := map[string][]string{}
 	var order []string
 	for _, g := range unknown {
-		of := subjects(g.subjects, 2)
+		of := g.spread.text(2)
 		if rules[of] == nil {
 			order = append(order, of)
 		}

@@ -92,7 +92,7 @@ func unknownCaveats(f *fabric.Findings, limit int) []caveat {
 	var all []caveat
 	for _, g := range groups(f.Findings, fabric.Unknown) {
 		all = append(all, caveat{
-			What: g.first.Title, Of: subjects(g.subjects, limit), Reason: g.reason(),
+			What: g.first.Title, Of: g.spread.text(limit), Reason: g.reason(),
 			Expect: g.first.Expected, Fix: g.commands(limit), Rule: g.first.ID,
 		})
 	}

@@ -67,7 +67,7 @@ func (g *Groups) HTML(w io.Writer, s fabric.Summary, of Checked) error {
 func unknownBlocks(all []group) (blocks []block, more int) {
 	all, more = bounded(all, pageBlocks)
 	for _, g := range all {
-		b := block{Kind: "unknown", Word: "unknown", Subject: subjects(g.subjects, pageTerms), Title: g.first.Title, Rule: g.first.ID}
+		b := block{Kind: "unknown", Word: "unknown", Subject: g.spread.text(pageTerms), Title: g.first.Title, Rule: g.first.ID}
 		b.add("Why", nonEmpty(g.reason()), false)
 		b.add("Seen", g.seen(pageLines), false)
 		b.add("Expected", g.lines(expected, pageLines), false)

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"sync"
 
-	"railwright.dev/railwright/internal/draw"
 	"railwright.dev/railwright/internal/fabric"
 )
 
@@ -54,13 +53,13 @@ func (g *Groups) Add(f fabric.Finding) {
 
 // group is findings that say the same of several subjects.
 type group struct {
-	key      groupKey
-	first    fabric.Finding
-	subjects []place          // none where only counts are kept
-	members  []fabric.Finding // all of them, or the first where no more are kept
-	count    int              // findings
-	nodes    int              // nodes among their subjects, which come node by node
-	node     string           // the last of them
+	key     groupKey
+	first   fabric.Finding
+	spread  spread           // its subjects; none where only counts are kept
+	members []fabric.Finding // all of them, or the first where no more are kept
+	count   int              // findings
+	nodes   int              // nodes among their subjects, which come node by node
+	node    string           // the last of them
 }
 
 // grouping groups findings of one status as they arrive.
@@ -92,7 +91,7 @@ func (g *grouping) add(f fabric.Finding) {
 		at.nodes++
 	}
 	if !g.countOnly {
-		at.subjects = append(at.subjects, placeOf(f.Subject))
+		at.spread.add(placeOf(f.Subject))
 	}
 	if g.limit == 0 || len(at.members) < g.limit {
 		at.members = append(at.members, f)
@@ -212,58 +211,11 @@ func placesOf(list []fabric.Subject) []place {
 
 // subjects writes a set of subjects as ranges: host1:eth[1-8], host[2-9]. At most limit terms.
 func subjects(list []place, limit int) string {
-	parts := map[string][]string{} // parts of each node
-	var nodes []string
-	for i := 0; i < len(list); { // findings come node by node
-		node, end := list[i].node, i
-		for end < len(list) && list[end].node == node {
-			end++
-		}
-		if parts[node] == nil {
-			nodes = append(nodes, node)
-		}
-		parts[node] = slices.Grow(parts[node], end-i)
-		for ; i < end; i++ {
-			parts[node] = append(parts[node], list[i].part)
-		}
+	var s spread
+	for _, p := range list {
+		s.add(p)
 	}
-	slices.SortFunc(nodes, draw.Natural)
-	same := map[string][]string{} // nodes by their folded parts
-	folded := map[string]string{} // by the parts: most nodes have the same
-	var order []string
-	for _, n := range nodes {
-		key := strings.Join(parts[n], "\x00")
-		p, ok := folded[key]
-		if !ok {
-			p = strings.TrimPrefix(draw.Names(parts[n], 4), ", ")
-			folded[key] = p
-		}
-		if _, ok := same[p]; !ok {
-			order = append(order, p)
-		}
-		same[p] = append(same[p], n)
-	}
-	var terms []string
-	for i, p := range order {
-		if i == limit {
-			terms = append(terms, fmt.Sprintf("and %d more", left(same, order[i:])))
-			break
-		}
-		term := draw.Names(same[p], limit)
-		if p != "" {
-			term += ":" + p
-		}
-		terms = append(terms, term)
-	}
-	return strings.Join(terms, ", ")
-}
-
-func left(same map[string][]string, order []string) int {
-	n := 0
-	for _, p := range order {
-		n += len(same[p])
-	}
-	return n
+	return s.text(limit)
 }
 
 // distinctText is a text that a field has in some findings of a group, and their subjects.
@@ -349,7 +301,7 @@ func sightings(f fabric.Finding) []string {
 
 // onePlace reports whether all findings of the group are of one subject.
 func (g group) onePlace() bool {
-	return !slices.ContainsFunc(g.subjects, func(p place) bool { return p != g.subjects[0] })
+	return g.spread.one()
 }
 
 // fewSightings is how many things that were seen are read well in one line: more of them, such as the way of a packet, are a

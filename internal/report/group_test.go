@@ -38,8 +38,8 @@ func TestGroups(t *testing.T) {
 	if kept := len(k.failed.all[0].members); kept != membersKept {
 		t.Errorf("%d members kept whole, want %d", kept, membersKept)
 	}
-	if p := k.passed.all[0]; p.count != nodes || p.nodes != nodes || len(p.subjects) > 0 {
-		t.Errorf("of passes %d are counted on %d nodes, and %d subjects kept without -v", p.count, p.nodes, len(p.subjects))
+	if p := k.passed.all[0]; p.count != nodes || p.nodes != nodes || len(p.spread.nodes) > 0 {
+		t.Errorf("of passes %d are counted on %d nodes, and %d subjects kept without -v", p.count, p.nodes, len(p.spread.nodes))
 	}
 }
 

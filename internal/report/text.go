@@ -141,7 +141,7 @@ func (p *printer) failedBlock(g group) {
 	if f.Severity != fabric.SeverityError {
 		word += " " + f.Severity.String()
 	}
-	p.status(word, red, subjects(g.subjects, p.lineLimit()), f.Title)
+	p.status(word, red, g.spread.text(p.lineLimit()), f.Title)
 	p.fields("seen", g.seen(p.lineLimit()))
 	p.fields("expected", g.lines(expected, p.lineLimit()))
 	p.fields("why", g.lines(why, p.lineLimit()))
@@ -165,14 +165,14 @@ func ruleText(f fabric.Finding) string {
 func (p *printer) unknownBlock(all []group) {
 	g := all[0]
 	if len(all) == 1 {
-		p.status("UNKNOWN", yellow, subjects(g.subjects, p.lineLimit()), g.first.Title)
+		p.status("UNKNOWN", yellow, g.spread.text(p.lineLimit()), g.first.Title)
 		p.field("why", g.reason())
 		p.fields("seen", g.seen(p.lineLimit()))
 		p.commands("fix", g.commands(p.lineLimit()))
 		p.field("rule", g.first.ID)
 		return
 	}
-	p.status("UNKNOWN", yellow, subjects(g.subjects, p.lineLimit()), fabric.Count(len(all), "check")+" for one reason")
+	p.status("UNKNOWN", yellow, g.spread.text(p.lineLimit()), fabric.Count(len(all), "check")+" for one reason")
 	p.field("why", g.lacks())
 	var titles, commands []string
 	for _, g := range all {
@@ -198,7 +198,7 @@ func together(all []group) [][]group {
 			out = append(out, []group{g})
 			continue
 		}
-		i := slices.IndexFunc(index[lacks], func(i int) bool { return slices.Equal(out[i][0].subjects, g.subjects) })
+		i := slices.IndexFunc(index[lacks], func(i int) bool { return out[i][0].spread.equal(&g.spread) })
 		if i >= 0 {
 			at := index[lacks][i]
 			out[at] = append(out[at], g)
@@ -218,13 +218,13 @@ func (p *printer) verboseGroups(passed, scoped []group) {
 	if len(passed) > 0 {
 		p.heading("Passed")
 		for _, g := range passed {
-			p.status("PASS", green, subjects(g.subjects, textLines), g.first.Title)
+			p.status("PASS", green, g.spread.text(textLines), g.first.Title)
 		}
 	}
 	if len(scoped) > 0 {
 		p.heading("Not applicable")
 		for _, g := range scoped {
-			p.status("N/A", faint, subjects(g.subjects, textLines), g.first.Title)
+			p.status("N/A", faint, g.spread.text(textLines), g.first.Title)
 			p.field("why", g.first.Why)
 		}
 	}

@@ -234,7 +234,7 @@ func failedBlocks(all []group) (blocks []block, more int) {
 	all, more = bounded(all, pageBlocks)
 	for _, g := range all {
 		f := g.first
-		b := block{Kind: "fail", Word: f.Severity.String(), Subject: subjects(g.subjects, pageTerms), Title: f.Title, Rule: ruleText(f)}
+		b := block{Kind: "fail", Word: f.Severity.String(), Subject: g.spread.text(pageTerms), Title: f.Title, Rule: ruleText(f)}
 		b.add("Seen", g.seen(pageLines), false)
 		b.add("Expected", g.lines(expected, pageLines), false)
 		b.add("Why", g.lines(why, pageLines), false)

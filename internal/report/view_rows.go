@@ -108,10 +108,10 @@ func sumText(sums map[string]bool) string {
 func ruleRows(all []group) []ruleRow {
 	var rows []ruleRow
 	for _, g := range all {
-		row := ruleRow{Title: g.first.Title, Rule: g.first.ID, Subjects: subjects(g.subjects, pageTerms), Count: g.count}
-		if len(g.subjects) == 0 && g.node == "" {
+		row := ruleRow{Title: g.first.Title, Rule: g.first.ID, Subjects: g.spread.text(pageTerms), Count: g.count}
+		if len(g.spread.nodes) == 0 && g.node == "" {
 			row.Subjects = "cluster"
-		} else if len(g.subjects) == 0 {
+		} else if len(g.spread.nodes) == 0 {
 			row.Subjects = fabric.Count(g.nodes, "node")
 		}
 		if g.first.Status == fabric.NotApplicable {
