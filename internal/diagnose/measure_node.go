@@ -22,7 +22,7 @@ func (s *observed) measureNode() {
 		s.show("the rate of one XGMI link", *p)
 	case amd(s.hw):
 		s.show("one AMD node slow", *p)
-	case s.hw.NVLink != nil && !*s.hw.NVLink || platformBound(s.hw):
+	case s.hw.NVLink != nil && !*s.hw.NVLink || platformBound(s.hw) || p.overPCIe():
 		s.show("one PCIe node slow", *p)
 	default:
 		s.show("one NVLink node slow", *p)
@@ -33,6 +33,11 @@ func (s *observed) measureNode() {
 func platformBound(hw fabric.Hardware) bool {
 	gpu := strings.ToLower(hw.GPU)
 	return strings.Contains(gpu, "rtx") || strings.HasPrefix(gpu, "l40") || strings.HasPrefix(gpu, "a10") && !strings.HasPrefix(gpu, "a100")
+}
+
+// overPCIe reports whether PCIe is what limits a result of one machine by its prediction: its GPUs have no NVLink there.
+func (p *point) overPCIe() bool {
+	return p.bound != nil && strings.HasPrefix(p.bound.Element, "PCIe between")
 }
 
 func amd(hw fabric.Hardware) bool { return strings.HasPrefix(strings.ToLower(hw.GPU), "mi") }

@@ -68,6 +68,9 @@ func (o *observer) curve(t *fabric.Table, job Job, ranks int) {
 	if low := below(smaller); 2*len(low) > len(smaller) && len(low) >= endRows {
 		o.doubt("rows", fmt.Sprintf("the large sizes are not slow, but %d of %d smaller sizes lie below their bands: %s", len(low), len(smaller), rowsText(low)))
 	}
+	if text := sag(append(slices.Clone(smaller), large...)); text != "" {
+		o.doubt("rows", text)
+	}
 	o.s.points = append(o.s.points, stands)
 	o.checkLimitingSettings(stands, job)
 }
@@ -128,6 +131,27 @@ func (o *observer) judgePlateau(large []point) point {
 		}
 	}
 	return last
+}
+
+// sag is where larger messages are slower than smaller ones: after a size within its band, two or more in a row lie below
+// theirs and move less than that size by more than a change of protocol costs (1/holeFactor). One such row is a hole; empty: nowhere.
+func sag(points []point) string {
+	for i, before := range points {
+		if before.size < 1<<20 || before.busbw < before.expected.Low {
+			continue
+		}
+		var low []point
+		for _, p := range points[i+1:] {
+			if p.busbw >= p.expected.Low {
+				break
+			}
+			low = append(low, p)
+		}
+		if len(low) > 1 && low[0].busbw*holeFactor <= before.busbw {
+			return fmt.Sprintf("larger messages are slower than smaller ones: %s GB/s at %s, but %s", number(before.busbw), bytesText(before.size), rowsText(low))
+		}
+	}
+	return ""
 }
 
 // contradicts is how many times the upper edge of its band a measurement may be before it says that something else was

@@ -84,6 +84,8 @@ func TestPlateauJudgesAllLargeRows(t *testing.T) {
 			}
 			return 1
 		}, fabric.VerdictUnknown, "smaller sizes lie below their bands"},
+		{"one slow row among smaller sizes", 2, only(0.4, 16<<20), fabric.VerdictHealthy, "is within"},
+		{"two sizes in a row that move less than the one before", 2, only(0.4, 16<<20, 32<<20), fabric.VerdictUnknown, "larger messages are slower than smaller ones"},
 		{"a smaller size faster than the wire", 2, only(2.2, 128<<20), fabric.VerdictUnknown, "at 128 MiB is more than the bound"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -144,6 +146,14 @@ func TestWhatAHealthyTableLacks(t *testing.T) {
 			table.Nodes, table.Ranks = 0, 0
 			return table
 		}, fabric.VerdictHealthy, ""},
+		{"without the name of the collective", two, func() *fabric.Table {
+			table := whole()
+			table.Collective = ""
+			for i, r := range table.Rows {
+				table.Rows[i].BusBW = r.AlgBW
+			}
+			return table
+		}, fabric.VerdictUnknown, "the collective: its command line or its banner"},
 		{"in place at half the speed", two, func() *fabric.Table {
 			table := whole()
 			for i, r := range table.Rows {

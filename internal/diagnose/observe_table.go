@@ -140,6 +140,9 @@ func (o *observer) mayJudge(t *fabric.Table, ranks int) {
 	case len(sh.misprints)*4 > len(t.Rows) && len(t.Rows) > 0:
 		o.s.unusable = fmt.Sprintf("%d cells of %d rows contradict the others of their row", len(sh.misprints), len(t.Rows))
 	}
+	if t.Collective == "" && len(t.Rows) > 0 && o.s.unusable == "" {
+		o.need("the collective: its command line or its banner, such as all_reduce_perf")
+	}
 	if ranks == 0 && !sh.alone {
 		o.need("how many ranks took part: --nodes N and --gpus N")
 	}

@@ -2,6 +2,8 @@ package manifestcheck
 
 import (
 	"fmt"
+	"path"
+	"slices"
 	"strings"
 
 	"railwright.dev/railwright/internal/fabric"
@@ -77,6 +79,9 @@ func (s scene) composeSHM(why string) []fabric.Finding {
 	if m, ok := s.c.Mounted("/dev/shm"); ok {
 		return s.pass("a mount at /dev/shm", s.at(m.Line, m.Path))
 	}
+	if s.c.SHM.Value == "" && s.engine() == nil && s.onlyShell() {
+		return s.unknown("what is started in its shell is not in the text: several processes on its GPUs would meet in /dev/shm, which has 64 MiB without --ipc=host or --shm-size", s.at(s.c.Line, "no shm size"))
+	}
 	if s.c.SHM.Value == "" {
 		return s.absent(fault{
 			why: fmt.Sprintf("neither --ipc=host nor a shm size, and %s: /dev/shm has 64 MiB", why), expected: "--ipc=host (ipc: host) or --shm-size 32g (shm_size: 32gb)",
@@ -87,6 +92,14 @@ func (s scene) composeSHM(why string) []fabric.Finding {
 		return []fabric.Finding{s.fail(fault{why: "/dev/shm has " + s.c.SHM.Value + ", and " + why, expected: "some GiB", cost: "NCCL cannot make its segments", fix: "--shm-size 32g", seen: []fabric.Evidence{s.at(s.c.SHM.Line, s.c.SHM.Value)}})}
 	}
 	return s.pass("shm size "+s.c.SHM.Value, s.at(s.c.SHM.Line, s.c.SHM.Value))
+}
+
+// onlyShell reports whether a container starts a shell for a person and nothing else that is written.
+func (s scene) onlyShell() bool {
+	words := slices.Concat(s.c.Command, s.c.Args)
+	shells := []string{"bash", "sh", "zsh", "dash"}
+	return len(words) == 1 && slices.Contains(shells, path.Base(words[0].Value)) ||
+		len(words) == 2 && slices.Contains(shells, path.Base(words[0].Value)) && (words[1].Value == "-l" || words[1].Value == "-i" || words[1].Value == "--login")
 }
 
 // dockerSize reads 64m, 16g, 16gb, 1024 (docker/go-units: RAMInBytes, binary units).

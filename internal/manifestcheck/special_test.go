@@ -117,6 +117,7 @@ func TestCompose(t *testing.T) {
 	}{
 		{"docker, whole", "docker run --gpus all --ipc=host --device /dev/infiniband --cap-add IPC_LOCK -e NCCL_IB_HCA=mlx5_0 vllm/vllm-openai:v0.11.0 --model m --tensor-parallel-size 8\n", nil},
 		{"docker, no devices", "docker run --gpus all \\\n  --ipc=host -e NCCL_IB_HCA=mlx5_0 \\\n  vllm/vllm-openai:v0.11.0 --model m --tensor-parallel-size 8\n", []string{"rdma-device", "rdma-memlock"}},
+		{"docker, a shell for a person", "docker run -it --rm --privileged --net=host --gpus='\"device=4,5,6,7\"' example.com/nccl-tests:1 bash\n", nil},
 		{"docker, no shm", "sudo docker run --rm -it --gpus 2 lmsysorg/sglang:v0.5.3 python3 -m sglang.launch_server --model-path m --tp 2 --host 0.0.0.0\n", []string{"shm-size"}},
 		{"compose, whole", "services:\n  a:\n    image: lmsysorg/sglang:v0.5.3\n    shm_size: 32gb\n    command: python3 -m sglang.launch_server --model-path m --tp 2\n", nil},
 		{"compose, no shm", "services:\n  a:\n    image: lmsysorg/sglang:v0.5.3\n    command: python3 -m sglang.launch_server --model-path m --tp 2\n", []string{"shm-size"}},
