@@ -43,7 +43,7 @@ func stream(b *testing.B, nodes int, make func(*fabric.Plan, int) *fabric.Facts)
 			}
 			b.StartTimer()
 			for _, f := range facts {
-				c.Node(f)
+				c.Take(c.Judge(f))
 			}
 		}
 		b.StopTimer()

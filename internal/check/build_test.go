@@ -209,7 +209,7 @@ func run(p *fabric.Plan, waivers []Waiver, nodes ...*fabric.Facts) ([]fabric.Fin
 	var out []fabric.Finding
 	c := New(p, waivers, today(), func(f fabric.Finding) { out = append(out, f) })
 	for _, n := range nodes {
-		c.Node(n)
+		c.Take(c.Judge(n))
 	}
 	summary, err := c.Finish(context.Background())
 	if err != nil {

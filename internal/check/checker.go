@@ -95,9 +95,6 @@ func New(plan *fabric.Plan, waivers []Waiver, now time.Time, emit func(fabric.Fi
 	return c
 }
 
-// Node checks one node. Further facts of the same node are not checked: facts-collected reports them.
-func (c *Checker) Node(f *fabric.Facts) { c.Take(c.Judge(f)) }
-
 // Judge holds the rules of nodes against the facts of one. Any number of goroutines may do so at once; what each returns is
 // taken once, in the order of the nodes.
 func (c *Checker) Judge(f *fabric.Facts) *Judged {
@@ -124,7 +121,7 @@ func (c *Checker) Judge(f *fabric.Facts) *Judged {
 	return j
 }
 
-// Take settles what was judged, and emits it.
+// Take settles what was judged of a node, and emits it. Further facts of the same node do not count: facts-collected reports them.
 func (c *Checker) Take(j *Judged) {
 	f := j.in.Facts
 	if i, ok := c.byNode[f.Node]; ok {

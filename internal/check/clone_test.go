@@ -18,7 +18,7 @@ func clones(nodes int, emit func(fabric.Finding)) *Checker {
 	for h := range nodes {
 		node := *image
 		node.Node = hostName(h)
-		c.Node(&node)
+		c.Take(c.Judge(&node))
 	}
 	return c
 }

@@ -19,7 +19,7 @@ func TestLost(t *testing.T) {
 				given = nil
 			}
 			c := New(given, nil, today(), func(f fabric.Finding) { findings = append(findings, f) })
-			c.Node(labFacts(p, 0))
+			c.Take(c.Judge(labFacts(p, 0)))
 			c.Lost(fabric.Missing{What: "host2", Source: "collect", Reason: "i/o timeout"})
 			if s, err := c.Finish(t.Context()); err != nil || s.Status() != fabric.Unknown {
 				t.Errorf("planned %t: verdict %s", planned, s.Status())

@@ -114,9 +114,9 @@ func (h *sickHost) judge(t *testing.T, a *archive) []fabric.Finding {
 	var out []fabric.Finding
 	c := check.New(h.on.plan, nil, time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC), func(f fabric.Finding) { out = append(out, f) })
 	if h.peer != nil {
-		c.Node(h.peer)
+		c.Take(c.Judge(h.peer))
 	}
-	c.Node(a.facts())
+	c.Take(c.Judge(a.facts()))
 	if _, err := c.Finish(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -42,13 +42,13 @@ func (s setting) judge(t *testing.T, change edit) []fabric.Finding {
 	if !s.pair {
 		change(first)
 	}
-	c.Node(first.facts())
+	c.Take(c.Judge(first.facts()))
 	if s.pair {
 		second := openRecording(t, s.recording)
 		asHost2(second)
 		s.apply(second)
 		change(second)
-		c.Node(second.facts())
+		c.Take(c.Judge(second.facts()))
 	}
 	if _, err := c.Finish(t.Context()); err != nil {
 		t.Fatal(err)

@@ -95,7 +95,7 @@ func verdicts(nodes ...*fabric.Facts) []string {
 		out = append(out, fmt.Sprintf("%s %s %s%s%s", f.ID, f.Status, f.Subject.NIC, f.Subject.PCI, f.Subject.Port))
 	})
 	for _, n := range nodes {
-		c.Node(n)
+		c.Take(c.Judge(n))
 	}
 	if _, err := c.Finish(context.Background()); err != nil {
 		panic(err) // nothing cancels it
