@@ -6,7 +6,7 @@ type Table struct {
 	Source     string            `json:"source,omitempty"`
 	Collective Collective        `json:"collective"`
 	Ranks      int               `json:"ranks,omitempty"` // 0: not in the file
-	Nodes      int               `json:"nodes,omitempty"` // different hosts of the banner
+	Nodes      int               `json:"nodes,omitempty"` // different hosts of the banner; 0: not all of its ranks were read
 	Hardware   *Hardware         `json:"hw,omitempty"`    // of a table file
 	Config     map[string]string `json:"config,omitempty"`
 	Health     string            `json:"health,omitempty"` // of a table file: healthy, sick, suspect, noisy

@@ -48,7 +48,7 @@ func (t *ncclTable) inRows() bool {
 
 var (
 	bannerNumber  = pattern.New(`(nThreads?|nGpus|minBytes|maxBytes|warmup ?iters|agg iters|iters|validation|graph|unalign|step): ?(\d+)(\((?:factor|bytes)\))?|(nThreads?|nGpus|minBytes|maxBytes):? (\d+)`)
-	deviceLine    = pattern.New(`Rank +(\d+) +(?:Group +(\d+) +)?Pid +(\d+) +on +(\S+) +device +(\d+) +\[([^\]]*)\] *(.*)`)
+	deviceLine    = pattern.New(`Rank\s+(\d+)\s+(?:Group\s+(\d+)\s+)?Pid\s+(\d+)\s+on\s+(\S+)\s+device\s+(\d+)\s+\[([^\]]*)\]\s*(.*)`)
 	averageFooter = pattern.New(`^#?\s*Av[a-z]\.? bus ?bandwidth\s*:?\s*(\S*)`)
 	boundsFooter  = pattern.New(`Out of bounds values\s*:\s*(\d+)`)
 )
@@ -224,7 +224,9 @@ func (t *ncclTable) finish(footer bool) *fabric.Table {
 			processes[fmt.Sprint(d.Host, " ", d.PID)] = true
 		}
 	}
-	out.Nodes, out.Processes = len(hosts), len(processes)
+	if len(out.Devices) == out.Ranks { // where lines are missing, so may be hosts
+		out.Nodes, out.Processes = len(hosts), len(processes)
+	}
 	if v, ok := out.Config["validation"]; ok && v == "0" {
 		out.Checked = false
 	}

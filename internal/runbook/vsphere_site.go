@@ -70,7 +70,7 @@ func partitionsStep(v fabric.VSphere) Step {
 		}
 	}
 	return Step{
-		ID: "partitions", Phase: After, Title: "Partitions of Fabric Manager, before the virtual machines start", When: fmt.Sprintf("%s of %s on each host. Its script does it where fmpm is installed (github.com/NVIDIA/Fabric-Manager-Client); without an active partition the GPUs of a virtual machine do not reach each other over NVLink, and two single ones in place of a pair show only as SXid 11004 in the service virtual machine", fabric.Count(v.Service.Partitions, "partition"), fabric.Count(v.Service.GPUs, "GPU")),
+		ID: "partitions", Phase: After, Title: "Partitions of Fabric Manager, before the virtual machines start", When: fmt.Sprintf("%s of %s on each host. Its script does it where fmpm is installed (github.com/NVIDIA/Fabric-Manager-Client); without an active partition the GPUs of a virtual machine do not reach each other over NVLink, and two single ones instead of a pair show only as SXid 11004 in the service virtual machine", fabric.Count(v.Service.Partitions, "partition"), fabric.Count(v.Service.GPUs, "GPU")),
 		Commands: []Script{{Lines: append([]string{"# in each service virtual machine", "fmpm -l", "fmpm -a PARTITION"}, lines...)}},
 		Check:    Check{Lines: []string{"fmpm -l", "dmesg | grep -c SXid"}, Expect: "isActive 1 for these partitions and for no other; 0"},
 		Undo:     "fmpm -d PARTITION, with its virtual machine off", Source: "NVIDIA Fabric Manager user guide, shared NVSwitch virtualization",
