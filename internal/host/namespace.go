@@ -79,10 +79,10 @@ func Alive(pid int) bool {
 
 // ProcessInfo is what tells a process from others: ids are used again.
 type ProcessInfo struct {
-	Start            string // in clock ticks since boot: with the process id it names one process for good
-	UID              int    // effective user, as this process sees it
-	Argv             []string
-	FirstInNamespace bool // it is process 1 of a process id namespace below that of this process
+	Start            string   // in clock ticks since boot: with the process id it names one process for good
+	UID              int      // effective user, as this process sees it
+	Argv             []string // an empty word of a kernel thread, and for a moment of a process that is executing a program
+	FirstInNamespace bool     // it is process 1 of a process id namespace below that of this process
 }
 
 // Describe reads what the kernel says of a process; an error where there is none, or only a zombie.
