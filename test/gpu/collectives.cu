@@ -113,6 +113,12 @@ struct Bench {
   int n() const { return (int)ranks.size() * processes.count; }
   bool split() const { return kind == all_gather || kind == reduce_scatter || kind == alltoall || kind == gather || kind == scatter; }
 
+  // the elements of a size: pieces of ranks are multiples of four, as in nccl-tests, or threads could not load 16 bytes at once
+  size_t elements_of(size_t bytes) const {
+    size_t unit = split() ? 4 * n() : 1;
+    return bytes / sizeof(T) / unit * unit;
+  }
+
   // where a rank's input and output lie when one buffer serves for both
   T* input(const Rank& k, size_t piece, bool in_place) const {
     if (!in_place) return (T*)k.send;
@@ -243,7 +249,7 @@ struct Bench {
   // the largest and the smallest size, before the first row, as nccl-tests does it: connections are made here
   void warm_up(size_t min, size_t max) {
     for (size_t bytes : {max, min}) {
-      size_t elements = bytes / sizeof(T) / (split() ? n() : 1) * (split() ? n() : 1);
+      size_t elements = elements_of(bytes);
       for (int i = 0; elements && i < 5; i++) launch(elements, false);
       sync();
     }
@@ -251,8 +257,7 @@ struct Bench {
 
   void run(size_t min, size_t max, int step, int iterations, const char* type_name) {
     for (size_t bytes = min; bytes <= max; bytes *= step) {
-      size_t elements = bytes / sizeof(T);
-      if (split()) elements = elements / n() * n();
+      size_t elements = elements_of(bytes);
       if (!elements) continue;
       size_t size = elements * sizeof(T);
       // short ones are repeated more often: a host that is late for a moment counts for less

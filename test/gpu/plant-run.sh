@@ -71,7 +71,7 @@ host_table() {
   local name=$1 s forwarded=()
   shift
   for s in "$@"; do forwarded+=(-x "${s%%=*}"); done
-  run_in_time "$out/$name.table" env "$@" "$here/two-hosts.sh" on gpu-a mpirun --prtemca plm_ssh_agent "$(login_of "$name")" \
+  run_in_time "$out/$name.table" env "$@" "$here/hosts.sh" on gpu-a mpirun --prtemca plm_ssh_agent "$(login_of "$name")" \
     -np 2 --host gpu-a,gpu-b --bind-to none --timeout $limit "${forwarded[@]}" --prtemca prte_if_include eth0 \
     --mca btl self,tcp --mca btl_tcp_if_include eth0 "$program" $args || echo "# failed: exit $?" >>"$out/$name.table"
   printf '%4d s  %-28s table  busbw %s\n' $SECONDS "$name" "$(busbw_of "$out/$name.table")" >&2
@@ -82,7 +82,7 @@ login_of() {
   local file=$HOSTS/$1.login
   printf '%s\n' "PATH=$PATH" HOME=/root "OPAL_PREFIX=$OPAL_PREFIX" "LD_LIBRARY_PATH=$LD_LIBRARY_PATH" NCCL_NVLS_ENABLE=0 "${@:2}" >"$file"
   sed -i '/^[A-Z_]*=$/d' "$file"
-  printf '#!/bin/bash\nHOSTS=%q exec %q agent %q "$@"\n' "$HOSTS" "$here/two-hosts.sh" "$file" >"$HOSTS/$1.agent"
+  printf '#!/bin/bash\nHOSTS=%q exec %q agent %q "$@"\n' "$HOSTS" "$here/hosts.sh" "$file" >"$HOSTS/$1.agent"
   chmod +x "$HOSTS/$1.agent"
   echo "$HOSTS/$1.agent"
 }
@@ -101,7 +101,7 @@ two() {
   local command=(mpirun -np 2 --host gpu-a,gpu-b --bind-to none --tag-output --timeout $limit "${forwarded[@]}"
     --prtemca prte_if_include eth0 --mca btl self,tcp --mca btl_tcp_if_include eth0 "$program" ${args:-$args_two})
   local agent=(--prtemca plm_ssh_agent "$(login_of "$name" "${there[@]}")")
-  run_in_time "$out/$name.log" env "${debug[@]}" "${here_too[@]}" $before "$here/two-hosts.sh" on gpu-a \
+  run_in_time "$out/$name.log" env "${debug[@]}" "${here_too[@]}" $before "$here/hosts.sh" on gpu-a \
     "${command[0]}" "${agent[@]}" "${command[@]:1}" || status=$?
   record "$name" "$kind" "$causes" "$control" $status "${here_too[*]} $before ${command[*]}" "$@"
 }
@@ -168,7 +168,7 @@ link_falls() {
   wait $!
   for h in gpu-a gpu-b; do ip netns pids $h | xargs -r kill -s KILL; done # they do not learn that the job has ended
   ip -n gpu-b link set eth0 up
-  "$here/two-hosts.sh" address eth0
+  "$here/hosts.sh" address eth0
 }
 
 # mismatched: rank 1 calls another collective than rank 0

@@ -120,8 +120,8 @@ hosts() {
 # they wait together, since none of them reaches the GPUs' links
 hangs() {
   limit=30
-  "$here/two-hosts.sh" address br0
-  "$here/two-hosts.sh" address eth1
+  "$here/hosts.sh" address br0
+  "$here/hosts.sh" address eth1
   args="-w 1 $args_one" one rank-waits sick "" two-gpus &
   two bridge-first sick bootstrap-interface two-hosts &
   two ifname-not-forwarded sick env-not-forwarded two-hosts gpu-a:NCCL_SOCKET_IFNAME=eth0 &
@@ -129,13 +129,13 @@ hangs() {
   two a-eth0-b-bridge sick bootstrap-interface two-hosts gpu-a:NCCL_SOCKET_IFNAME=eth0 gpu-b:NCCL_SOCKET_IFNAME=br0 &
   two firewall-drops sick firewall two-hosts both:NCCL_SOCKET_IFNAME=eth1 &
   wait
-  "$here/two-hosts.sh" no-address br0
-  "$here/two-hosts.sh" no-address eth1
+  "$here/hosts.sh" no-address br0
+  "$here/hosts.sh" no-address eth1
 }
 
-trap 'index; clean; kill $(jobs -p) 2>/dev/null; "$here/two-hosts.sh" down; rm -rf "$work"' EXIT
+trap 'index; clean; kill $(jobs -p) 2>/dev/null; "$here/hosts.sh" down; rm -rf "$work"' EXIT
 trap 'exit 124' TERM
-"$here/two-hosts.sh" up || exit 1
+"$here/hosts.sh" up || exit 1
 for p in $phases; do
   $p
   echo "plant.sh: $p: $SECONDS s" >&2
