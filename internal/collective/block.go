@@ -6,6 +6,7 @@ import "math"
 // two GPUs.
 type blockSet struct {
 	count   int     // channels; 0: as many as the graphs have
+	peers   int     // most channels of point-to-point operations; 0: NCCL's own
 	threads int     // of a block with Simple and with LL; 0: NCCL's own
 	lines   int     // of a block with LL128; 0: NCCL's own
 	buffer  float64 // bytes of a FIFO with Simple; 0: NCCL's own
@@ -43,26 +44,42 @@ type work struct {
 	stages []stage
 	sends  int
 	slices float64
+	moved  float64 // bytes through all FIFOs; 0: more than they hold
 }
 
 // ringWork is the work of a ring of n ranks on one piece of each rank, or on one piece where data only goes around once.
 func (f function) ringWork(n int) work {
 	switch f {
 	case fnAllReduce:
-		return work{[]stage{{1, 1, 2}, {2, 1, n - 2}, {2, 2, 1}, {1, 2, n - 2}}, 2*n - 2, fifoSlices}
+		return work{[]stage{{1, 1, 2}, {2, 1, n - 2}, {2, 2, 1}, {1, 2, n - 2}}, 2*n - 2, fifoSlices, 0}
 	case fnAllGather:
-		return work{[]stage{{1, 2, n - 1}, {1, 1, 1}}, n - 1, fifoSlices}
+		return work{[]stage{{1, 2, n - 1}, {1, 1, 1}}, n - 1, fifoSlices, 0}
 	case fnReduceScatter:
-		return work{[]stage{{1, 1, 1}, {2, 1, n - 1}}, n - 1, fifoSlices}
+		return work{[]stage{{1, 1, 1}, {2, 1, n - 1}}, n - 1, fifoSlices, 0}
 	case fnReduce:
-		return work{[]stage{{2, 1, 1}}, 1, chainSlices}
+		return work{[]stage{{2, 1, 1}}, 1, chainSlices, 0}
 	default:
-		return work{[]stage{{1, 2, 1}}, 1, chainSlices}
+		return work{[]stage{{1, 2, 1}}, 1, chainSlices, 0}
 	}
 }
 
-// treeWork is that of the threads that send down a tree.
-func treeWork() work { return work{[]stage{{1, 2, 1}}, 1, fifoSlices} }
+// last is the stage that a ring ends with, which receives and sends nothing.
+func (w work) last() stage {
+	if len(w.stages) == 2 {
+		return w.stages[1]
+	}
+	return w.stages[0]
+}
+
+// treeWork is that of the threads that send down a tree, and so many of a block they are. A GPU between others sends up at the same
+// time, by the other threads of its block, whose loads and stores are issued in turn with these: together as all threads would one
+// after the other.
+func (c *Cluster) treeWork() (work, func(int) int) {
+	if c.local() > 2 {
+		return work{[]stage{{2, 1, 1}, {1, 2, 1}}, 1, fifoSlices, 0}, whole
+	}
+	return work{[]stage{{1, 2, 1}}, 1, fifoSlices, 0}, treeDown
+}
 
 // With Simple a thread holds 8 packs of 16 bytes (nccl, src/device/common_kernel.h, from compute capability 8.0 on). What it
 // waits for loads and what issuing them takes is from H200 with NCCL 2.28.9, busbw in GB/s of two GPUs unless said otherwise:
@@ -152,7 +169,11 @@ func (b blockSet) bufferOf() float64 {
 
 // simpleRate is what a block sends with Simple, GB/s, in a cluster of so many channels.
 func (c *Cluster) simpleRate(b blockSet, channels int, do work, threads int) float64 {
-	far := min(1, float64(channels)*b.bufferOf()/cache) // share of loads whose FIFO is not in the cache
+	used := float64(channels) * b.bufferOf()
+	if do.moved > 0 {
+		used = min(used, do.moved)
+	}
+	far := min(1, used/cache) // share of loads whose FIFO is not in the cache
 	w, memory := waitsCache(), waitsMemory()
 	for i := range w {
 		w[i] += (memory[i] - w[i]) * far
@@ -188,8 +209,14 @@ func (c *Cluster) pagedRate(do work) float64 {
 // joint is what two limits in series leave: near one another each adds to the waits of the other. Four H200 with 16
 // channels of 22 GB/s reach 321 over links of which a ring of all channels reaches 363.
 func joint(a, b float64) float64 {
-	const sharp = 4
-	return math.Pow(math.Pow(a, -sharp)+math.Pow(b, -sharp), -1.0/sharp)
+	return math.Pow(math.Pow(a, -jointSharp)+math.Pow(b, -jointSharp), -1.0/jointSharp)
+}
+
+const jointSharp = 4
+
+// beside is the limit that leaves so much with another one in series, which must be above it.
+func beside(other, left float64) float64 {
+	return math.Pow(math.Pow(left, -jointSharp)-math.Pow(other, -jointSharp), -1.0/jointSharp)
 }
 
 // throttled is what links of a rate keep where a job has fewer, smaller or slower channels than NCCL's own, which do so much
@@ -201,7 +228,11 @@ func (c *Cluster) throttled(rate float64, do work, threads func(int) int) float6
 	most := func(b blockSet, channels int) float64 {
 		return float64(channels) * c.simpleRate(b, channels, do, threads(b.threadsOf(Simple)))
 	}
-	return rate * joint(most(c.blocks, c.channels()), rate) / joint(most(blockSet{}, c.usual()), rate)
+	is, usual := most(c.blocks, c.channels()), most(blockSet{}, c.usual())
+	if is > usual && usual > rate { // beyond what the usual blocks leave of the links
+		return joint(is, beside(usual, rate))
+	}
+	return rate * joint(is, rate) / joint(usual, rate)
 }
 
 // usual is how many channels NCCL has without settings of them.

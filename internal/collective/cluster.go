@@ -12,22 +12,23 @@ import (
 // Cluster is what is known of equal machines and of the network between them. It does not change: any number
 // of goroutines may predict with it.
 type Cluster struct {
-	hw      fabric.Hardware
-	gpu     gpu
-	gpus    int // of a machine, as NCCL sees it; hw.GPUsPerNode of them are in use
-	net     network
-	graphs  graphs
-	tables  *ncclTables // by which options behave
-	decides *ncclTables // by which the version of NCCL chooses among them
-	version fabric.NCCLVersion
-	system  *ncclgraph.System // that the graphs were searched in; nil for AMD
-	others  *editions         // the same for further versions
-	est     estimates
-	rccl    *rcclTable // nil without AMD GPUs
-	blocks  blockSet   // as a job sets them
-	hosted  bool       // data between GPUs of a machine goes through host memory
-	search  search     // NCCL's search in the nominal machine, with another environment; nil: none
-	assumed []fabric.Assumption
+	hw         fabric.Hardware
+	gpu        gpu
+	gpus       int // of a machine, as NCCL sees it; hw.GPUsPerNode of them are in use
+	net        network
+	graphs     graphs
+	tables     *ncclTables // by which options behave
+	decides    *ncclTables // by which the version of NCCL chooses among them
+	version    fabric.NCCLVersion
+	system     *ncclgraph.System // that the graphs were searched in; nil for AMD
+	others     *editions         // the same for further versions
+	est        estimates
+	rccl       *rcclTable // nil without AMD GPUs
+	blocks     blockSet   // as a job sets them
+	iterations int        // of a test, one launched after the other; 0: nccl-tests' own
+	hosted     bool       // data between GPUs of a machine goes through host memory
+	search     search     // NCCL's search in the nominal machine, with another environment; nil: none
+	assumed    []fabric.Assumption
 
 	trays int      // machines that an NVLink domain joins into one node of NCCL; 0 and 1: each is a node
 	apart *Cluster // the same cluster without that; nil: no machines to join

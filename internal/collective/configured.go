@@ -19,6 +19,7 @@ func (c *Cluster) configured(job Job) (*Cluster, []fabric.Assumption) {
 		return used, append(notes, fabric.Assumption{What: "each machine is its own node", Source: "NCCL_MNNVL_ENABLE=0"})
 	}
 	changed := *c
+	changed.iterations = job.Iterations
 	note := func(name, what string) {
 		notes = append(notes, fabric.Assumption{What: what, Source: name + "=" + job.Env[name]})
 	}
@@ -164,6 +165,10 @@ func (c *Cluster) channelled(job Job, note func(name, what string)) {
 	}
 	if n != own {
 		c.blocks.count = n
+	}
+	if most := number(job, "NCCL_MAX_P2P_NCHANNELS"); most > 0 && most < mostChannels {
+		c.blocks.peers = most
+		note("NCCL_MAX_P2P_NCHANNELS", fmt.Sprintf("%d channels for sends and receives", c.peerChannels()))
 	}
 	if blocks := c.nvlsBlocks(); n < own && n < blocks {
 		c.gpu.nvls *= float64(n) / float64(blocks)

@@ -14,6 +14,7 @@ type Job struct {
 	Env        map[string]string   // of NCCL or RCCL, by name: NCCL_ALGO, NCCL_PROTO, NCCL_NVLS_ENABLE, ...
 	Processes  int                 // per node: 1 drives all GPUs of a node (-g 8); 0 is one for each GPU, or as Each says
 	Each       int                 // GPUs for which one thread of a process launches kernels (-g); 0: unknown
+	Iterations int                 // launches of the test before it waits (-n); 0: what nccl-tests has, 20
 	DType      string              // as nccl-tests prints it: float, int8, ...; empty is float
 	Tuning     []fabric.TuningCell // of a debug log: they replace the model's own estimate
 	Version    string              // of the library: 2.25.1; empty: unknown
@@ -21,7 +22,7 @@ type Job struct {
 }
 
 // JobOf reads the config of a table file: keys with NCCL_, RCCL_ and UCX_ are environment variables; dtype, procs
-// (processes per node), ngpus (GPUs of a thread, as the banner of nccl-tests has it), nccl or rccl (version) and launch (text:
+// (processes per node), ngpus (GPUs of a thread, as the banner of nccl-tests has it), iterations, nccl or rccl (version) and launch (text:
 // "-g 8", "1 process per node, 8 GPUs") are known; anything else has no effect.
 func JobOf(c fabric.Collective, config map[string]string) Job {
 	j := Job{Collective: c, Env: map[string]string{}, DType: config["dtype"], Version: cmp.Or(config["nccl"], config["rccl"])}
@@ -35,6 +36,9 @@ func JobOf(c fabric.Collective, config map[string]string) Job {
 	}
 	if n, err := strconv.Atoi(config["ngpus"]); err == nil && n > 0 {
 		j.Each = n
+	}
+	if n, err := strconv.Atoi(config["iterations"]); err == nil && n > 0 {
+		j.Iterations = n
 	}
 	if j.Processes == 0 && j.Each == 0 {
 		j.started(config["launch"])

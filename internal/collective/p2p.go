@@ -25,10 +25,6 @@ const (
 // peerMessage is the bytes of a message to a peer over the network (nccl, src/init.cc, NCCL_P2P_NET_CHUNKSIZE).
 const peerMessage = 128 << 10
 
-// peerChannels is how many channels NCCL has for a peer over NVLink (nccl, src/channel.cc; "32 p2p channels" in the
-// log of two H200).
-const peerChannels = 32
-
 // meshPeers is what sending to all peers at once reaches of rings over XGMI: 361 of 409 GB/s on eight MI355X
 // (oracle-quickstart, OCI GPU shapes, MI355X).
 const meshPeers = 0.88
@@ -72,9 +68,7 @@ func (c *Cluster) peerToPeer(job Job) option {
 		o.bulk = math.Inf(1)
 	}
 	if c.nodes() == 1 {
-		if c.gpu.wiring == overSwitch && (p.everywhere || job.Collective == fabric.SendRecv) {
-			o.rise = c.fifos(peerChannels, p.out, o.bulk)
-		}
+		o.rise = c.peerRise(p, job.Collective, o.bulk)
 		return o
 	}
 	if c.gpu.wiring == overPCIe && job.Env["NCCL_P2P_DISABLE"] == "1" && job.Env["NCCL_SHM_DISABLE"] == "1" {
@@ -83,6 +77,28 @@ func (c *Cluster) peerToPeer(job Job) option {
 	}
 	c.peerNetwork(&o, p)
 	return o
+}
+
+// peerRise is how much longer operations between GPUs of a node take than their links need, us: by the blocks of their channels,
+// and where all send to all, by the FIFOs too.
+func (c *Cluster) peerRise(p pattern, collective fabric.Collective, bulk float64) func(float64) float64 {
+	if c.gpu.wiring != overSwitch {
+		return nil
+	}
+	both := p.everywhere || collective == fabric.SendRecv
+	switch {
+	case !both: // a gather and a scatter of two GPUs were not held back by their channels
+		return nil
+	case !c.peersMeasured():
+		return c.fifos(float64(c.peerChannels()), p.out, bulk)
+	case collective == fabric.SendRecv:
+		return func(size float64) float64 { return max(0, c.peerBlocks(1, size)-size/(1000*bulk)) }
+	}
+	n := c.Ranks() // with the rank's own piece, which the same blocks copy
+	fill := c.fifos(float64(c.peerChannels()), p.out, bulk)
+	return func(size float64) float64 {
+		return max(fill(size), c.peerBlocks(n, size/float64(n))-size/(1000*bulk))
+	}
 }
 
 // peerNetwork adds the network to what peers send.

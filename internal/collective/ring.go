@@ -21,7 +21,7 @@ func (f function) factor(n int) float64 {
 func (c *Cluster) ringTiming(o *option, f function) {
 	factor := f.factor(c.Ranks())
 	o.bound = ceiling{}.tighter(c.ringLinks(c.gpu.limit)/factor, c.linkNames)
-	links := c.ringLinks(c.gpu.ring)
+	links := c.ringLinks(c.ringOf(f))
 	switch {
 	case c.gpu.wiring == overSwitch && (f == fnAllGather || f == fnReduceScatter):
 		links /= 1 + c.est.localCopy/float64(c.Ranks()-1)
@@ -41,16 +41,19 @@ func (c *Cluster) ringTiming(o *option, f function) {
 	o.alpha = o.measured.latency
 	o.bulk = min(bus, c.protocolBus(o, f), c.flaggedRing(o.protocol, f)) / factor
 	if o.protocol != LL && c.nodes() == 1 && c.gpu.wiring == overSwitch {
-		o.rise = c.fifos(float64(c.channels()), factor, o.bulk*max(1, links/bus)) // slower blocks do not fill them
+		o.rise = c.ringFill(f, links, bus)
 	}
 	if c.net.copies > 0 {
 		o.rise = c.socketsFill(o, f)
 	}
-	if o.protocol != Simple {
-		o.spread = c.est.spread
-	}
 	if f == fnBroadcast || f == fnReduce {
 		c.chainTiming(o, bus)
+	}
+	switch {
+	case o.protocol != Simple:
+		o.spread = c.est.spread
+	case c.nodes() == 1 && c.peersMeasured() && c.gpu.wiring == overSwitch:
+		o.spread = simpleStart * float64(c.channels()) / o.alpha
 	}
 }
 
@@ -58,6 +61,67 @@ func (c *Cluster) ringTiming(o *option, f function) {
 // one direction only, as in a broadcast, none was measured.
 func (c *Cluster) fifos(channels, factor, bulk float64) func(float64) float64 {
 	return pipeline(c.est.ringPasses, channels*c.blocks.bufferOf()/factor, bulk)
+}
+
+// simpleStart is how much later a ring with Simple ends for each channel that is started, us: two H200 take 16.2 up to 2 KiB, which
+// is one, and 20.5 from 16 to 256 KiB with 24 (NCCL 2.28.9, NCCL_ALGO=Ring NCCL_PROTO=Simple).
+const simpleStart = (20.5 - 16.2) / 23
+
+// ringOf is what rings reach over the links of so many GPUs, GB/s. The catalog's figure is of four GPUs of Hopper: with fewer the blocks of
+// a channel spend more of their time on pieces that they keep, beside what the links take. A broadcast and a reduction keep nothing.
+func (c *Cluster) ringOf(f function) float64 {
+	const measured = 4
+	once := f == fnBroadcast || f == fnReduce
+	if once || !c.peersMeasured() || c.gpu.wiring != overSwitch || c.nodes() > 1 {
+		return c.gpu.ring
+	}
+	blocks := func(n int) float64 {
+		return float64(c.usual()) * c.simpleRate(blockSet{}, c.usual(), fnAllReduce.ringWork(n), blockThreads)
+	}
+	return joint(blocks(c.Ranks()), beside(blocks(measured), c.gpu.ring))
+}
+
+// ringFill is the time that a ring over NVLink takes longer than its links need. All channels begin at the same time, so that all of a
+// GPU wait together while a piece is received for the last time and nothing is sent, and the blocks that work longest on what they
+// send all do so together. Channels drift apart over the pieces of a size, and what one does not send another does: what is left
+// is the time of the FIFOs, which the first of a ring fills and the last drains.
+// Ampere's GPUs read what a neighbour holds for them (nccl, src/graph/paths.cc, ncclTopoCheckP2p), so that no GPU stops sending.
+func (c *Cluster) ringFill(f function, links, bus float64) func(float64) float64 {
+	fifos := float64(c.channels()) * c.blocks.bufferOf()
+	if !c.peersMeasured() {
+		factor := f.factor(c.Ranks())
+		return pipeline(c.est.ringPasses, fifos/factor, max(links, bus)/factor)
+	}
+	most := c.est.ringPasses * fifos / (1000 * max(links, bus)) // slower blocks do not fill them
+	slope := c.together(f, max(links, bus), bus)
+	return func(size float64) float64 { return most*size*slope/(most+size*slope) - c.cached(f, links, bus, size) }
+}
+
+// cached is how much less time a size takes than at the bandwidth of large ones, us: what has gone through FIFOs and is still in the
+// L2 cache is loaded sooner, which shows where blocks are slower than links.
+func (c *Cluster) cached(f function, links, bus, size float64) float64 {
+	do, factor := f.ringWork(c.Ranks()), f.factor(c.Ranks())
+	do.moved = factor * size
+	return factor * size * (1/bus - 1/max(bus, c.throttled(links, do, whole))) / 1000
+}
+
+// together is how much longer the stages of a ring take than at its bandwidth where all channels are at the same one, us per
+// byte of size.
+func (c *Cluster) together(f function, links, bus float64) float64 {
+	do := f.ringWork(c.Ranks())
+	rate := func(s stage) float64 {
+		one := work{[]stage{s}, s.times, do.slices, 0}
+		return float64(c.channels()) * c.simpleRate(c.blocks, c.channels(), one, c.blocks.threadsOf(Simple))
+	}
+	t := 0.0
+	for _, s := range do.stages {
+		if s.times > 0 {
+			t += float64(s.times) / joint(rate(s), links)
+		}
+	}
+	last := rate(do.last()) // sends nothing
+	t += 1/last - 1/joint(last, links)
+	return max(0, t-float64(do.sends)/bus) / (1000 * float64(c.Ranks()))
 }
 
 // protocolBus is what LL and LL128 leave of the links: their flags use bandwidth, and a channel's threads
@@ -123,19 +187,32 @@ func (c *Cluster) ringLinks(rate float64) float64 {
 	return rate * float64(c.local()) / float64(c.local()-1)
 }
 
-// chainTiming: a broadcast or a reduction goes once around, in slices; the last rank gets its first slice after
-// all hops.
+// chainTiming: a broadcast or a reduction goes once around, in slices, and no rank waits for those after it: a test that launches
+// one after the other sees the time of one rank each time, and the way of the last slice through all ranks only once.
 func (c *Cluster) chainTiming(o *option, bus float64) {
 	steps := &c.tables.step
 	inside, between := float64(c.nodes()*(c.local()-1)), float64(c.nodes()-1)
-	o.alpha = c.tables.base[Ring][o.protocol] + inside*steps[hwNVLink][Ring][o.protocol] + between*steps[hwNet][Ring][o.protocol]
+	way := inside*steps[hwNVLink][Ring][o.protocol] + between*steps[hwNet][Ring][o.protocol]
+	first := steps[hwNVLink][Ring][o.protocol]
+	if c.local() == 1 {
+		first = steps[hwNet][Ring][o.protocol]
+	}
+	o.alpha = c.tables.base[Ring][o.protocol] + first + (way-first)/c.repeated()
 	if o.protocol != Simple {
 		return
 	}
 	channels, hops := float64(c.channels()), inside+between-1 // the last one forwards nothing
 	o.rise = func(size float64) float64 {
-		return hops * min(chainSlice, size/channels) * channels / (1000 * bus)
+		return hops * min(chainSlice, size/channels) * channels / (1000 * bus * c.repeated())
 	}
+}
+
+// repeated is how often a test launches a collective before it waits.
+func (c *Cluster) repeated() float64 {
+	if c.iterations > 0 {
+		return float64(c.iterations)
+	}
+	return 20 // nccl-tests, src/common.cu: iters
 }
 
 // chainSlice is what goes from rank to rank at a time in a channel, bytes (nccl, src/include/device.h:

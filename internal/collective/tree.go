@@ -11,7 +11,8 @@ const treeSlice = 512 << 10
 func (c *Cluster) treeTiming(o *option) {
 	both := c.treeLinks()
 	o.bound = ceiling{}.tighter(c.gpu.limit/both, c.linkNames)
-	bulk := c.throttled(c.gpu.ring/both, treeWork(), treeDown)
+	do, threads := c.treeWork()
+	bulk := c.throttled(c.gpu.ring/both, do, threads)
 	if c.nodes() > 1 {
 		o.bound = o.bound.tighter(c.net.limit()/c.treeWire(), c.nicNames)
 		bulk = min(bulk, c.net.wire()*c.exits(Tree)*c.est.tree*o.protocol.data()/c.treeWire())
@@ -19,13 +20,16 @@ func (c *Cluster) treeTiming(o *option) {
 	}
 	o.alpha = o.measured.latency
 	switch {
-	case o.protocol == LL128 && c.nodes() == 1 && c.local() > 2: // limited by threads that receive and send on
+	case o.protocol == LL128 && c.nodes() == 1 && c.local() > 2 && !c.peersMeasured(): // limited by threads that receive and send on
 		bulk = min(bulk, o.measured.bandwidth)
 	case c.nodes() > 1 && o.protocol != Simple: // NCCL's figure is for blocks that send all data twice
 		bulk = min(bulk, min(o.measured.bandwidth*2, c.channelsBus(o.protocol))/c.treeSends())
 	}
-	if o.protocol != Simple {
-		bulk = min(bulk, c.flaggedTree(o.protocol))
+	switch flagged := c.flaggedTree(o.protocol); {
+	case o.protocol == LL128 && c.peersMeasured() && c.blocksKnown():
+		bulk = joint(bulk*o.protocol.data(), flagged)
+	case o.protocol != Simple:
+		bulk = min(bulk, flagged)
 	}
 	o.bulk = bulk
 	switch o.protocol {

@@ -1,0 +1,47 @@
+package collective
+
+import (
+	"testing"
+
+	"railwright.dev/railwright/internal/fabric"
+)
+
+// A test that launches a broadcast again and again sees its way through all GPUs once, one that waits for each sees it each time.
+func TestBroadcastsOverlap(t *testing.T) {
+	c := newCluster(t, fabric.Hardware{GPU: "h100-sxm", Nodes: 1, GPUsPerNode: 4})
+	for _, what := range []fabric.Collective{fabric.Broadcast, fabric.Reduce, fabric.AllReduce} {
+		at := func(iterations int) float64 {
+			return predict(t, c, Job{Collective: what, Iterations: iterations}, 16<<20)[0].TimeUS
+		}
+		one, usual, many := at(1), at(0), at(1000)
+		if usual != at(20) {
+			t.Errorf("%s: %.1f us, with 20 iterations %.1f", what, usual, at(20))
+		}
+		if what == fabric.AllReduce {
+			if one != many {
+				t.Errorf("%s, which waits for all: %.1f us once, %.1f of many", what, one, many)
+			}
+			continue
+		}
+		if one < 1.5*usual || many > usual {
+			t.Errorf("%s: %.1f us once, %.1f of 20, %.1f of many", what, one, usual, many)
+		}
+	}
+}
+
+// With two GPUs a block keeps half of what it handles: rings reach less than with four, of which the catalog's figure is.
+func TestRingsOfFewerGPUs(t *testing.T) {
+	at := func(gpus int, size int64) float64 {
+		c := newCluster(t, fabric.Hardware{GPU: "h100-sxm", Nodes: 1, GPUsPerNode: gpus})
+		return predict(t, c, Job{Collective: fabric.AllReduce, Env: map[string]string{"NCCL_ALGO": "Ring", "NCCL_PROTO": "Simple"}}, size)[0].BusBW
+	}
+	const gibi = 1 << 30
+	two, four, eight := at(2, 16*gibi), at(4, 16*gibi), at(8, 16*gibi)
+	if two > 0.96*four || two < 0.9*four || eight < four || eight > 1.03*four {
+		t.Errorf("2, 4 and 8 GPUs: %.0f, %.0f and %.0f GB/s", two, four, eight)
+	}
+	// What two lose at middle sizes, as all channels stop together, is several times what four lose.
+	if a, b := at(2, 64<<20)/two, at(4, 64<<20)/four; a > b-0.03 {
+		t.Errorf("64 MiB: %.2f of the plateau with two, %.2f with four", a, b)
+	}
+}
