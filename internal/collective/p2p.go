@@ -54,6 +54,9 @@ func (c *Cluster) peerToPeer(job Job) option {
 	p := c.patternOf(job.Collective)
 	o := option{algorithm: algorithms, protocol: Simple}
 	o.alpha = peerBase + peerTime*p.peers
+	if c.nodes() == 1 && c.gpu.wiring == overSwitch && c.peersMeasured() { // no proxy posts them, and each has channels of its own
+		o.alpha = peerBase + peerTime + perPeer*(p.peers-1)
+	}
 	if c.local() > 1 {
 		links := 1.0
 		if c.gpu.wiring == overMesh && job.Collective == fabric.SendRecv {

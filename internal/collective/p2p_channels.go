@@ -2,7 +2,7 @@ package collective
 
 // What a channel moves of point-to-point operations on Hopper, GB/s. Alone it sends to one peer and receives from another: 16
 // channels of two H200 take 873 us for a sendrecv of 256 MiB (NCCL 2.28.9), 9 of them for the launch. With several operations at once
-// some of its warps work while others wait: 29.1 of all that it moves, the rank's own piece too, an alltoall of the same GPUs with
+// it moves no more between GPUs, and 29.1 with the rank's own piece, which needs no FIFO: an alltoall of the same GPUs with
 // NCCL_MAX_P2P_NCHANNELS=1.
 const (
 	peerAlone  = 20
@@ -59,7 +59,9 @@ func (c *Cluster) peerBlocks(operations int, bytes float64) float64 {
 	alone := func(part float64) float64 { return (part + min(part, peerStep)) / (1000 * peerAlone) }
 	var t float64
 	if all := c.peerChannels(); takes*operations > all {
-		t = bytes * float64(operations) / (1000 * peerShared * float64(all))
+		n := float64(takes*operations) / float64(all) // of a channel
+		part := bytes / float64(takes)
+		t = part * max(min(n, float64(operations-1))/peerAlone, n/peerShared) / 1000
 	} else {
 		t = alone(max(bytes/float64(takes), min(bytes, peerPartLeast)))
 	}
