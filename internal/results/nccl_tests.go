@@ -1,6 +1,7 @@
 package results
 
 import (
+	"fmt"
 	"strings"
 
 	"railwright.dev/railwright/internal/fabric"
@@ -92,25 +93,25 @@ func (r *ncclTests) closeIfDone() {
 
 // header takes the lines that name the columns and their units.
 func (r *ncclTests) header(l line, text string) bool {
-	if !strings.Contains(text, "busbw") && (r.cur == nil || r.cur.columns == nil || !strings.Contains(text, "(")) {
+	if !strings.Contains(text, "busbw") && (r.cur == nil || !r.cur.layout.known() || !strings.Contains(text, "(")) {
 		return false
 	}
 	fields := strings.Fields(strings.TrimLeft(text, "# "))
-	columns, ok := headerColumns(fields)
+	columns, ok := headerLayout(fields)
 	if !ok {
 		return r.units(l, fields)
 	}
 	if r.cur == nil || r.cur.ended || len(r.cur.table.Rows) > 0 && r.cur.table.Copies < 2 {
 		r.open(l)
 	}
-	r.cur.columns, r.cur.wrongUnit = columns, ""
+	r.cur.layout = columns
 	r.cur.millis = fields[0] == "bytes" // test/single/all_reduce_test.cu of NCCL 1 prints seconds times 1.0E3
 	return true
 }
 
 // units is the line below the header. Other units than microseconds and GB/s are not those of nccl-tests.
 func (r *ncclTests) units(l line, fields []string) bool {
-	if r.cur == nil || r.cur.columns == nil || len(fields) < 3 || len(r.cur.table.Rows) > 0 {
+	if r.cur == nil || !r.cur.layout.known() || len(fields) < 3 || len(r.cur.table.Rows) > 0 {
 		return false
 	}
 	for _, f := range fields {
@@ -120,7 +121,7 @@ func (r *ncclTests) units(l line, fields []string) bool {
 		switch f {
 		case "(B)", "(bytes)", "(elements)", "(us)", "(GB/s)", "(%)":
 		default:
-			r.cur.wrongUnit = keep(f)
+			r.cur.layout.refused = fmt.Sprintf("the header has the unit %s, which nccl-tests does not print", keep(f))
 		}
 	}
 	return true
@@ -134,7 +135,7 @@ func (r *ncclTests) row(l line, text string) bool {
 			return true
 		}
 	}
-	if !looksLikeRow(text) {
+	if !looksLikeRow(text) && (r.cur == nil || r.cur.ended || !r.cur.isRow(text)) {
 		return false
 	}
 	if r.cur == nil || r.cur.ended {

@@ -55,7 +55,7 @@ func (s *scan) read(l line, t *ncclTable) bool {
 		s.chunk++
 		return true
 	}
-	if t.columns != nil || t.bannerText == "" {
+	if t.layout.known() || t.bannerText == "" {
 		return false
 	}
 	if fields := strings.Fields(text); allNames(fields) {
@@ -123,7 +123,8 @@ func (s *scan) finish(t *ncclTable) {
 	if len(s.cells) == 0 {
 		return
 	}
-	t.columns = []column{colSize, colCount, colType, colRedOp, colRoot, colTime, colAlgBW, colBusBW, colWrong, colTime, colAlgBW, colBusBW, colWrong}
+	before := []column{colSize, colCount, colType, colRedOp, colRoot}
+	t.layout = layout{columns: slices.Concat(before, halfColumns, halfColumns), second: len(before) + len(halfColumns)}
 	a := assembly{}
 	placed := true
 	for chunk := range slices.Values(s.chunks()) {
@@ -306,8 +307,8 @@ func (r *scanRow) free(from, to int) int {
 // table, where the sizes around it leave no other.
 func (t *ncclTable) addScanned(rows []scanRow) {
 	for i, r := range rows {
-		if r.free(slotTime, slotType) == slotTime && r.free(slotTime+3, slotType) == slotTime+3 {
-			t.table.Unread = addUnread(t.table.Unread, r.line, strings.Join(r.text[:], " "), "a row without its times")
+		if r.numbers(slotTime) < 2 && r.numbers(slotTime+3) < 2 { // which check each other
+			t.table.Unread = addUnread(t.table.Unread, r.line, strings.Join(r.text[:], " "), "a row without its times and bandwidths")
 			continue
 		}
 		if r.text[slotSize] == "" {
@@ -331,6 +332,16 @@ func (t *ncclTable) addScanned(rows []scanRow) {
 		}
 		t.parseRow(r.line, strings.Join(cells, " "), cells)
 	}
+}
+
+// numbers is how many of the three numbers of a half are there.
+func (r *scanRow) numbers(half int) (n int) {
+	for _, text := range r.text[half : half+3] {
+		if text != "" {
+			n++
+		}
+	}
+	return n
 }
 
 func (t *ncclTable) stepSize(rows []scanRow, i int) string {

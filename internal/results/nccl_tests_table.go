@@ -17,9 +17,8 @@ type ncclTable struct {
 	table      fabric.Table
 	program    string // of the command line: all_reduce_perf; empty where nothing says it
 	bannerText string
-	columns    []column
-	wrongUnit  string // a unit of the header that is not nccl-tests' own
-	millis     bool   // times are in milliseconds: the tests of NCCL 1
+	layout     layout
+	millis     bool // times are in milliseconds: the tests of NCCL 1
 	scan       scan
 
 	pending     string // the front of a row
@@ -97,7 +96,7 @@ func (t *ncclTable) setting(text string) {
 
 // bannerLine takes what stands between the banner and the header.
 func (t *ncclTable) bannerLine(text string, b *budget) bool {
-	if t.inRows() || t.columns != nil && !strings.Contains(text, "Rank") {
+	if t.inRows() || t.layout.known() && !strings.Contains(text, "Rank") {
 		return false
 	}
 	if m := deviceLine().FindStringSubmatch(text); m != nil {
