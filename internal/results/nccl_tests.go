@@ -40,7 +40,19 @@ func (r *ncclTests) read(l line) bool {
 			return true
 		}
 	}
-	return r.header(l, text) || r.row(l, text) || r.scanned(l) || r.notTable(text)
+	return r.header(l, text) || r.row(l, text) || r.scanned(l) || r.device(text) || r.notTable(text)
+}
+
+// device takes a line of a banner whose first line was not copied. It stands before the rows of its table, so those
+// above it are of another one, unless several processes print into each other.
+func (r *ncclTests) device(text string) bool {
+	if !r.before.device(text) {
+		return false
+	}
+	if r.cur != nil && r.cur.inRows() && r.cur.table.Copies < 2 {
+		r.cur.ended = true
+	}
+	return true
 }
 
 // banner begins a table, or counts a copy of the same banner: every process believes to be alone when the
@@ -51,6 +63,7 @@ func (r *ncclTests) banner(l line, text string) {
 		return
 	}
 	if r.cur == nil || r.cur.inRows() || r.cur.bannerText != "" {
+		r.before.devices = nil // its own follow
 		r.open(l)
 	}
 	r.cur.bannerText = keep(text)
@@ -63,6 +76,9 @@ func (r *ncclTests) open(l line) {
 	r.cur.table.Rows = []fabric.Row{}
 	r.cur.program, r.cur.table.Config = r.before.program, r.before.settings
 	r.cur.table.Version, r.cur.table.Library = r.before.version, r.before.library
+	for _, d := range r.before.devices {
+		r.cur.addDevice(d)
+	}
 	r.before = command{budget: r.budget}
 }
 

@@ -99,9 +99,9 @@ func (t *ncclTable) bannerLine(text string, b *budget) bool {
 	if t.inRows() || t.layout.known() && !strings.Contains(text, "Rank") {
 		return false
 	}
-	if m := deviceLine().FindStringSubmatch(text); m != nil {
+	if d, ok := readDevice(text); ok {
 		if b.device() {
-			t.addDevice(fabric.RankDevice{Rank: small(m[1]), PID: small(m[3]), Host: keepUpTo(m[4], maxName), Device: small(m[5]), Bus: keepUpTo(m[6], maxName), Name: keepUpTo(m[7], maxName)})
+			t.addDevice(d)
 		}
 		return true
 	}
@@ -114,6 +114,18 @@ func (t *ncclTable) bannerLine(text string, b *budget) bool {
 		return true
 	}
 	return t.scan.device(text, t, b)
+}
+
+// readDevice reads a line of a banner that says where a rank runs.
+func readDevice(text string) (fabric.RankDevice, bool) {
+	if !strings.Contains(text, "Rank") || !strings.Contains(text, "Pid") {
+		return fabric.RankDevice{}, false
+	}
+	m := deviceLine().FindStringSubmatch(text)
+	if m == nil {
+		return fabric.RankDevice{}, false
+	}
+	return fabric.RankDevice{Rank: small(m[1]), PID: small(m[3]), Host: keepUpTo(m[4], maxName), Device: small(m[5]), Bus: keepUpTo(m[6], maxName), Name: keepUpTo(m[7], maxName)}, true
 }
 
 // addDevice keeps one line per rank. A rank that comes again is of another copy.
