@@ -148,11 +148,19 @@ func (o *observer) mayJudge(t *fabric.Table, ranks int) {
 		o.s.unusable = fmt.Sprintf("%d cells of %d rows contradict the others of their row", len(sh.misprints), len(t.Rows))
 	}
 	if t.Collective == "" && len(t.Rows) > 0 && o.s.unusable == "" {
-		o.need("the collective: its command line or its banner, such as all_reduce_perf")
+		o.need(collectiveNeeded(t))
 	}
 	if ranks == 0 && !sh.alone {
 		o.need("how many ranks took part: --nodes N and --gpus N")
 	}
+}
+
+// collectiveNeeded asks for the collective, among those that the columns may be of.
+func collectiveNeeded(t *fabric.Table) string {
+	if some := t.Config["possible_collectives"]; some != "" {
+		return fmt.Sprintf("the collective, which is %s by the columns: its command line or its banner", some)
+	}
+	return "the collective: its command line or its banner, such as all_reduce_perf"
 }
 
 // sameRanks reports whether a factor, which is printed with limited digits, is that of so many ranks.

@@ -32,11 +32,14 @@ var columnNames = map[string]column{
 	"#wrong": colWrong, "wrong": colWrong, "error": colWrong, "res": colWrong,
 }
 
-// typeNames are the data types of NCCL and RCCL as the tests print them.
-var typeNames = []string{
-	"int8", "uint8", "int32", "uint32", "int64", "uint64", "half", "float", "double", "bfloat16", "f8e4m3", "f8e5m2",
-	"fp8_e4m3", "fp8_e5m2", "fp8e4m3", "fp8e5m2", "char", "int", "float16", "float32", "float64",
+// typeWidths are the data types of NCCL and RCCL as the tests print them, each with its bytes.
+var typeWidths = map[string]int64{
+	"int8": 1, "uint8": 1, "char": 1, "int32": 4, "uint32": 4, "int": 4, "int64": 8, "uint64": 8,
+	"half": 2, "float16": 2, "bfloat16": 2, "float": 4, "float32": 4, "double": 8, "float64": 8,
+	"f8e4m3": 1, "f8e5m2": 1, "fp8_e4m3": 1, "fp8_e5m2": 1, "fp8e4m3": 1, "fp8e5m2": 1,
 }
+
+func isType(text string) bool { return typeWidths[strings.ToLower(text)] > 0 }
 
 // redOpNames are the reductions as the tests print them.
 var redOpNames = []string{"sum", "prod", "max", "min", "avg", "mulsum", "none"}
@@ -203,7 +206,7 @@ func fits(c column, text string) bool {
 	case colSize, colCount, colRoot:
 		return isDigits(strings.TrimLeft(text, "+-"))
 	case colType:
-		return slices.Contains(typeNames, strings.ToLower(text))
+		return isType(text)
 	case colRedOp:
 		return slices.Contains(redOpNames, strings.ToLower(text))
 	case colTime, colAlgBW, colBusBW:

@@ -34,7 +34,7 @@ func looksLikeRow(text string) bool {
 			break
 		}
 	}
-	if at < len(fields) || !slices.Contains(typeNames, strings.ToLower(fields[2])) {
+	if at < len(fields) || !isType(fields[2]) {
 		return false
 	}
 	_, first := strconv.ParseFloat(fields[0], 64)
@@ -160,6 +160,7 @@ func (t *ncclTable) parseRow(number int, text string, fields []string) {
 
 // cell sets one cell of a row. N/A and "-" are cells without a number.
 func (t *ncclTable) cell(row *fabric.Row, in *fabric.InPlace, second bool, c column, text string) (why string) {
+	t.looks.see(second, c, text)
 	if isAbsent(text) {
 		return ""
 	}
@@ -174,8 +175,6 @@ func (t *ncclTable) cell(row *fabric.Row, in *fabric.InPlace, second bool, c col
 		row.Type = keep(text)
 	case colRedOp:
 		row.RedOp = keep(strings.ToLower(text))
-	case colRoot:
-		t.rooted = t.rooted || isDigits(text)
 	case colTime, colAlgBW, colBusBW:
 		v, err := measured(text)
 		if err != nil {
