@@ -271,7 +271,7 @@ func (s *shape) shapeOf(rows []fabric.Row, factor float64) {
 		}
 	}
 	for i := 0; i+1 < len(bus); i++ {
-		if bus[i] > 1 && bus[i+1] <= bus[i]/cliffDrop && slices.Max(bus[i+1:]) <= bus[i]/2 {
+		if sizes[i+1] > sizes[i] && bus[i] > 1 && bus[i+1] <= bus[i]/cliffDrop && slices.Max(bus[i+1:]) <= bus[i]/2 {
 			s.cliff = fmt.Sprintf("%s GB/s at %s, %s GB/s at %s and no more than %s GB/s beyond", number(bus[i]), bytesText(sizes[i]), number(bus[i+1]), bytesText(sizes[i+1]), number(slices.Max(bus[i+1:])))
 			break
 		}

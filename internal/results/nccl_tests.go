@@ -20,7 +20,7 @@ type ncclTests struct {
 func newNCCLTests(b *budget) lineReader { return &ncclTests{budget: b, before: command{budget: b}} }
 
 func (r *ncclTests) read(l line) bool {
-	text := strings.TrimSpace(l.text)
+	text := withoutRank(strings.TrimSpace(l.text))
 	switch {
 	case l.log != nil:
 		r.fragment(l)
@@ -40,7 +40,26 @@ func (r *ncclTests) read(l line) bool {
 			return true
 		}
 	}
-	return r.header(l, text) || r.row(l, text) || r.scanned(l) || r.device(text) || r.notTable(text)
+	return r.concluded(text) || r.header(l, text) || r.row(l, text) || r.scanned(l) || r.device(text) || r.notTable(text)
+}
+
+// withoutRank drops the rank that mpiexec of MPICH (-prepend-rank) writes before each piece that a process prints: the tests
+// print a row in three.
+func withoutRank(text string) string {
+	end := strings.IndexByte(text, ']')
+	if end < 2 || text[0] != '[' || !isDigits(text[1:end]) {
+		return text
+	}
+	return strings.TrimSpace(strings.ReplaceAll(text, text[:end+1], " "))
+}
+
+// concluded takes the line below a table that names its program, which is not that of the next one.
+func (r *ncclTests) concluded(text string) bool {
+	name, ok := strings.CutPrefix(strings.TrimLeft(text, "# "), "Collective test concluded:")
+	if ok && r.cur != nil && r.cur.program == "" {
+		r.cur.program = keep(name)
+	}
+	return ok
 }
 
 // device takes a line of a banner whose first line was not copied. It stands before the rows of its table, so those

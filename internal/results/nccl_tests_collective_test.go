@@ -35,6 +35,7 @@ func TestCollectiveOfColumns(t *testing.T) {
 		{"reduce", header + "1048576 262144 float sum 3 16.14 64.97 64.97 0 17.17 61.08 61.08 0\n", fabric.Reduce, ""},
 		{"gather or scatter", header + "1048576 32768 float none 0 16.14 64.97 56.85 0 17.17 61.08 53.45 0\n", "", "gather or scatter"},
 		{"no collective of two ranks", banner + header + "1048576 262144 float sum -1 16.14 64.97 113.70 0 17.17 61.08 106.89 0\n", "", ""},
+		{"named below", header + "1048576 262144 float sum -1 16.14 64.97 64.97 N/A 17.17 61.08 61.08 N/A\n# Collective test concluded: sendrecv_perf\n", fabric.SendRecv, ""},
 		{"one rank by itself", header + "1048576 262144 float sum -1 16.14 64.97 0.00 0 17.17 61.08 0.00 0\n", "", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {

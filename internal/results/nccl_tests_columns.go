@@ -53,6 +53,8 @@ type layout struct {
 	second  int      // where the second half begins; len(columns): there is one half
 	guessed bool     // from a row: there is no header
 	refused string   // why no row can be read by it; empty: rows can
+
+	differences bool // #wrong is the largest difference of a result, not a count
 }
 
 func (l *layout) known() bool { return l.columns != nil }
@@ -63,6 +65,7 @@ func headerLayout(fields []string) (layout, bool) {
 	var l layout
 	for _, f := range fields {
 		c, ok := columnNames[f]
+		l.differences = l.differences || f == "error" || f == "res"
 		if ok {
 			named++
 		} else {
@@ -238,6 +241,7 @@ func isWrongCount(text string) bool {
 	if slices.Contains(misreadZeros, text) {
 		return true
 	}
+	text = strings.TrimSuffix(text, "*")
 	return isNumber(text) && text[0] != '-' && (strings.ContainsAny(text, "eEnN") || !strings.Contains(text, "."))
 }
 
