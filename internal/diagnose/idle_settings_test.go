@@ -37,3 +37,21 @@ func TestSettingsWithinANode(t *testing.T) {
 		}
 	}
 }
+
+// TestLatencyOfSockets: over slow Ethernet each step may wait for an interrupt, which is no fault of the processors; a table that
+// takes far longer than that is still none that is as it should be.
+func TestLatencyOfSockets(t *testing.T) {
+	predict := predictor(t)
+	for latency, want := range map[float64]fabric.Verdict{60: fabric.VerdictHealthy, 100: fabric.VerdictHealthy, 2000: fabric.VerdictDegraded} {
+		table := &fabric.Table{Collective: fabric.AllReduce, Ranks: 2, Nodes: 2, Complete: true, Checked: true}
+		for size := int64(8); size <= 1<<30; size *= 2 {
+			us := latency + float64(size)/1120
+			bus := float64(size) / us / 1000
+			table.Rows = append(table.Rows, fabric.Row{Size: size, Type: "float", TimeUS: f(us), AlgBW: f(bus), BusBW: f(bus)})
+		}
+		in := Input{Predict: predict, Hardware: fabric.Hardware{GPU: "v100-pcie-16", Nodes: 2, GPUsPerNode: 1, NICsPerNode: 1, NICGbps: 10, Net: "tcp"}}
+		if r := explain([]fabric.Result{{File: "t", Kind: fabric.NCCLTests, Content: table}}, in).Results[0]; r.Verdict != want {
+			t.Errorf("%.0f us: %s: %s", latency, r.Verdict, r.Why)
+		}
+	}
+}
