@@ -343,7 +343,7 @@ func find[T any](kind string, parts map[string]T, id string) (T, error) {
 // them, or says what does where they are many.
 func missing(kind, name string, names []string, parts int) error {
 	list := "known: " + strings.Join(names, ", ")
-	const most = 24 // names in one message
+	const most = 32 // names in one message
 	if len(names) > most {
 		list = fmt.Sprintf("railwright catalog %s lists all %d", plural(kind), parts)
 	}

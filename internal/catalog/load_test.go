@@ -79,7 +79,7 @@ func TestEmbeddedIDs(t *testing.T) {
 		}, slices.Sorted(maps.Keys(c.NICs))},
 		"machine": {[]string{
 			"a3-highgpu-8g", "a3-megagpu-8g", "a3-ultragpu-8g", "a4-highgpu-8g", "azure-nd-h100-v5", "dgx-spark",
-			"gb200-nvl72-tray", "gb300-nvl72-tray", "hgx-a100", "hgx-b200", "hgx-b300", "hgx-h100", "hgx-h200", "mi250x-ss11", "oam8-mi325x",
+			"gb200-nvl72-tray", "gb300-nvl72-tray", "hgx-a100", "hgx-a100-40", "hgx-b200", "hgx-b300", "hgx-h100", "hgx-h200", "mi250x-ss11", "oam8-mi325x",
 			"oam8-mi355x", "p4de-24xlarge", "p5-48xlarge", "vsphere8-cx7-vf", "xe9680-mi300x-thor2",
 		}, slices.Sorted(maps.Keys(c.Machines))},
 		"switch": {[]string{"7060dx4-32", "crs520-4xs-16xq", "crs804-4ddq", "crs812-ddq", "qfx5240", "qm9700", "z9664f"}, slices.Sorted(maps.Keys(c.Switches))},

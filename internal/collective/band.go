@@ -132,6 +132,9 @@ func (c *Cluster) doubts(job Job, o *option, size int64) (all []doubt) {
 	if c.net.sockets && number(job, "NCCL_SOCKET_NTHREADS") > 1 {
 		all = append(all, doubt{span{0.7, 2}, "how many cores are free to copy for sockets"})
 	}
+	if d, ok := c.interrupts(job, o, size); ok {
+		all = append(all, d)
+	}
 	if c.net.band != (span{}) {
 		all = append(all, doubt{c.net.band, "the spread of measurements on " + c.net.kind})
 	}
@@ -139,6 +142,22 @@ func (c *Cluster) doubts(job Job, o *option, size int64) (all []doubt) {
 		all = append(all, doubt{span{1, 1.08}, "GPUs that share NICs"})
 	}
 	return append(all, c.typeDoubt(job, o)...)
+}
+
+// interruptWait is how long a NIC of Ethernet may keep a message before it interrupts, us: drivers hold it to 20,000 interrupts
+// a second where messages are small (docs.kernel.org/networking/device_drivers/ethernet/intel/e1000e.html, InterruptThrottleRate,
+// "low latency").
+const interruptWait = 50
+
+// interrupts is by how much longer each step over sockets may take: their bytes come through the kernel, which learns of them
+// by an interrupt. How NICs hold theirs differs, from not at all to this.
+func (c *Cluster) interrupts(job Job, o *option, size int64) (doubt, bool) {
+	f, ok := functionOf(job.Collective)
+	if !c.net.sockets || !ok || o.time(size) <= 0 {
+		return doubt{}, false
+	}
+	wait := c.networkSteps(o.algorithm, f) * interruptWait
+	return doubt{span{1, 1 + wait/o.time(size)}, "how long NICs hold back their interrupts, up to 50 us at each step over sockets"}, true
 }
 
 // typeDoubt: switches reduce integers and double slower than float and half, 0.90 to 0.96 of it on two nodes of H200

@@ -121,7 +121,7 @@ func (c *Cluster) between(job Job, note func(name, what string)) {
 	if !off || c.local() < 2 {
 		return
 	}
-	if c.gpu.wiring != overPCIe {
+	if !c.gpu.hostOnly && !c.hosted {
 		c.overHost()
 		note(name, "GPUs of a machine exchange data through host memory")
 	}

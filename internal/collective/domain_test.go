@@ -69,18 +69,23 @@ func TestTypesOfEightBits(t *testing.T) {
 	}
 }
 
-// TestNoPeerToPeer: cards whose driver allows no access from GPU to GPU get half of their link.
+// TestNoPeerToPeer: cards whose driver allows no access from GPU to GPU get half of their link, and so do others where a setting
+// forbids it.
 func TestNoPeerToPeer(t *testing.T) {
-	bus := func(gpu string) float64 {
+	bus := func(gpu string, env map[string]string) float64 {
 		c, err := New(loaded(t), fabric.Hardware{GPU: gpu, Nodes: 1, GPUsPerNode: 8, CPU: "amd"})
 		if err != nil {
 			t.Fatal(err)
 		}
-		return predict(t, c, Job{Collective: fabric.AllReduce}, 128<<20)[0].BusBW
+		return predict(t, c, Job{Collective: fabric.AllReduce, Env: env}, 128<<20)[0].BusBW
 	}
-	geforce, server := bus("rtx4090"), bus("l40s") // the same PCIe link
+	geforce, server := bus("rtx4090", nil), bus("l40s", nil) // the same PCIe link
 	if geforce < 12 || geforce > 15.5 || server < 1.5*geforce {
 		t.Errorf("RTX 4090 %.1f GB/s, L40S %.1f", geforce, server)
+	}
+	off := map[string]string{"NCCL_P2P_DISABLE": "1"}
+	if a, b := bus("rtx4090", off), bus("l40s", off); a != geforce || b < 0.95*geforce || b > 1.05*geforce {
+		t.Errorf("without peer-to-peer by a setting: RTX 4090 %.1f of %.1f GB/s, L40S %.1f", a, geforce, b)
 	}
 }
 

@@ -64,3 +64,23 @@ func TestOverSockets(t *testing.T) {
 		})
 	}
 }
+
+// Small messages over sockets may wait for an interrupt at each step: what they take is known to that, and large ones are not
+// known worse for it.
+func TestInterruptsOfSockets(t *testing.T) {
+	for _, nodes := range []int{2, 8} {
+		c := newCluster(t, fabric.Hardware{GPU: "v100-pcie-16", GPUsPerNode: 1, Nodes: nodes, NICsPerNode: 1, NICGbps: 10, Net: "tcp"})
+		p, err := c.Predict(Job{Collective: fabric.AllReduce, Env: map[string]string{"NCCL_ALGO": "Ring"}}, []int64{8, 1 << 30})
+		if err != nil {
+			t.Fatal(err)
+		}
+		slowest := func(r fabric.PredictionRow) float64 { return r.TimeUS * r.BusBW / r.Band[0] }
+		small, large := p.Rows[0], p.Rows[1]
+		if wait := slowest(small) - small.TimeUS; wait < 100*float64(nodes-1) {
+			t.Errorf("%d nodes: %.0f us to %.0f us for 8 bytes, with two waits of 50 us for each node but one", nodes, small.TimeUS, slowest(small))
+		}
+		if large.Band[0] < large.BusBW/2.5 {
+			t.Errorf("%d nodes: %.2f GB/s of %.2f at 1 GiB", nodes, large.Band[0], large.BusBW)
+		}
+	}
+}

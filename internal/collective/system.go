@@ -46,7 +46,7 @@ func FromSystem(cat *catalog.Catalog, s *ncclgraph.System, hw fabric.Hardware) (
 }
 
 // completeWith completes the hardware of a system. A fabric is taken from a machine of the catalog only where its NICs are of the same
-// vendor: what EFA or TCPX does not run, other NICs do.
+// vendor: what EFA or TCPX does not run, other NICs do, and the other way round.
 func completeWith(cat *catalog.Catalog, hw fabric.Hardware, s *ncclgraph.System) (fabric.Hardware, []fabric.Assumption, error) {
 	done, assumed, err := complete(cat, hw)
 	if err != nil || hw.Net != "" || hw.Nodes < 2 || len(s.NETs) == 0 || s.NETs[0].Vendor == "" {
@@ -55,9 +55,29 @@ func completeWith(cat *catalog.Catalog, hw fabric.Hardware, s *ncclgraph.System)
 	if runsOn(cat, done.Net, s.NETs[0].Vendor) {
 		return done, assumed, nil
 	}
+	if id := machineOfVendor(cat, done.GPU, s.NETs[0].Vendor); id != "" {
+		hw.Net = cat.Machines[id].Fabrics[0]
+		done, assumed, err = complete(cat, hw)
+		return done, append(assumed, fabric.Assumption{What: cat.Fabrics[hw.Net].Title + " between the nodes", Source: "the vendor of the NICs, and catalog, machine " + id}), err
+	}
 	hw.Net = cat.FabricOf(fabric.InfiniBand)
 	done, assumed, err = complete(cat, hw)
 	return done, append(assumed, fabric.Assumption{What: "InfiniBand between the nodes", Source: "the fabric is unspecified"}), err
+}
+
+// machineOfVendor is a machine of the catalog with a GPU and with NICs of a vendor; empty: there is none.
+func machineOfVendor(cat *catalog.Catalog, gpu, vendor string) string {
+	for _, id := range slices.Sorted(maps.Keys(cat.Machines)) {
+		m := cat.Machines[id]
+		if m.GPU == gpu && len(m.Fabrics) > 0 && ofVendor(cat.NICs[m.NIC], vendor) {
+			return id
+		}
+	}
+	return ""
+}
+
+func ofVendor(nic catalog.NICModel, vendor string) bool {
+	return slices.ContainsFunc(nic.PCIID, func(id string) bool { return strings.HasPrefix(id, vendor+":") })
 }
 
 // runsOn reports whether a machine of the catalog with a fabric has NICs of that vendor, or no machine says of which its NICs are.
@@ -67,11 +87,11 @@ func runsOn(cat *catalog.Catalog, net, vendor string) bool {
 		if !slices.Contains(m.Fabrics, net) {
 			continue
 		}
-		for _, id := range cat.NICs[m.NIC].PCIID {
-			if said = true; strings.HasPrefix(id, vendor+":") {
-				return true
-			}
+		nic := cat.NICs[m.NIC]
+		if ofVendor(nic, vendor) {
+			return true
 		}
+		said = said || len(nic.PCIID) > 0
 	}
 	return !said
 }

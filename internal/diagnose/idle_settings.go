@@ -1,6 +1,7 @@
 package diagnose
 
 import (
+	"slices"
 	"strings"
 
 	"railwright.dev/railwright/internal/fabric"
@@ -35,6 +36,10 @@ func (s *observed) idle(predict Predictor) map[string]string {
 	for _, v := range s.settings {
 		name := strings.Replace(v.name, "RCCL_", "NCCL_", 1)
 		f := Fault{ID: fabric.CauseNCCLSettings, Seen: true, Settings: []string{name}}
+		if p.scope == scopeNode && ofNetwork(name) && !s.isSet("NCCL_SHM_DISABLE", "1") {
+			out[v.name] = "costs nothing here: one machine uses no network"
+			continue
+		}
 		if tuned && (name == "NCCL_MAX_NCHANNELS" || name == "NCCL_MAX_CTAS") {
 			out[v.name] = "is not weighed: beside tuned sockets the model cannot tell what it costs"
 			continue
@@ -50,4 +55,10 @@ func (s *observed) idle(predict Predictor) map[string]string {
 		}
 	}
 	return out
+}
+
+// ofNetwork reports whether a setting is about the way between machines (NCCL user guide, environment variables). Within one
+// machine NCCL takes it where shared memory is off.
+func ofNetwork(name string) bool {
+	return slices.ContainsFunc([]string{"NCCL_IB_", "NCCL_NET", "NCCL_SOCKET_"}, func(prefix string) bool { return strings.HasPrefix(name, prefix) })
 }

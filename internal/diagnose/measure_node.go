@@ -18,6 +18,8 @@ func (s *observed) measureNode() {
 	p := s.slowInside()
 	switch {
 	case p == nil:
+	case s.isSet("NCCL_P2P_DISABLE", "1"), s.isSet("NCCL_P2P_LEVEL", "LOC"), s.isSet("NCCL_P2P_LEVEL", "0"):
+		s.show("one node slow through host memory", *p)
 	case amd(s.hw) && oneXGMIFrom <= p.busbw && p.busbw <= oneXGMITo:
 		s.show("the rate of one XGMI link", *p)
 	case amd(s.hw):
@@ -27,6 +29,13 @@ func (s *observed) measureNode() {
 	default:
 		s.show("one NVLink node slow", *p)
 	}
+}
+
+// isSet reports whether a setting of NCCL or RCCL has a value, as settings write it.
+func (s *observed) isSet(name, value string) bool {
+	return slices.ContainsFunc(s.settings, func(v setting) bool {
+		return strings.Replace(v.name, "RCCL_", "NCCL_", 1) == name && isValue(value, v.value)
+	})
 }
 
 // platformBound reports whether the GPUs are of a kind that has no NVLink.

@@ -258,7 +258,8 @@ func bestOf(rows []fabric.Row, size int64, factor float64) (float64, bool) {
 // smallest is the largest size, in bytes, of which the time is latency alone.
 const smallest = 8 << 10
 
-// latency is the median of measured over expected time of the small sizes, of the faster half of each row.
+// latency is the median of measured over expected time of the small sizes, of the faster half of each row; 1 for those within
+// their band.
 func (o *observer) latency(t *fabric.Table, rows []fabric.PredictionRow, sizes []int64) float64 {
 	var ratios []float64
 	for i, size := range sizes {
@@ -273,7 +274,11 @@ func (o *observer) latency(t *fabric.Table, rows []fabric.PredictionRow, sizes [
 			if r.InPlace != nil && r.InPlace.TimeUS != nil && valid(*r.InPlace.TimeUS) {
 				us = min(us, *r.InPlace.TimeUS)
 			}
-			ratios = append(ratios, us/rows[i].TimeUS)
+			ratio := us / rows[i].TimeUS
+			if low := rows[i].Band[0]; low > 0 && ratio <= rows[i].BusBW/low {
+				ratio = min(ratio, 1) // within its band, which is wide where latencies are not known
+			}
+			ratios = append(ratios, ratio)
 		}
 	}
 	return median(ratios)

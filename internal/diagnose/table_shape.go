@@ -11,6 +11,7 @@ import (
 // shape is what a table shows by itself, without an expectation.
 type shape struct {
 	wrong     int64     // results that were not what they should be
+	torn      int       // rows whose cells do not belong together
 	factor    float64   // bus over algorithm bandwidth, as the rows have it; 0: unknown
 	ranks     int       // from factor; 0: unknown
 	misprints []string  // cells that the others of their row contradict
@@ -68,9 +69,12 @@ func newShape(t *fabric.Table, ranks int) shape {
 	for _, r := range rows {
 		s.row(r)
 	}
+	if s.isTorn(len(rows)) {
+		s.wrong = 0 // nobody knows of which columns the numbers of the others are
+	}
 	s.factor = factorOf(rows)
 	s.ranks = ranksOf(t.Collective, s.factor)
-	s.alone = isAlone(rows)
+	s.alone = !s.isTorn(len(rows)) && isAlone(rows)
 	expected := t.Collective.BusFactor(ranks)
 	if ranks == 0 {
 		expected = s.factor
@@ -88,9 +92,15 @@ func newShape(t *fabric.Table, ranks int) shape {
 }
 
 func (s *shape) row(r fabric.Row) {
+	isTorn := torn(r)
+	if isTorn {
+		s.torn++
+	}
 	for _, w := range []*int64{r.Wrong, inPlaceWrong(r)} {
 		if w != nil {
-			s.wrong += max(0, *w)
+			if !isTorn {
+				s.wrong += max(0, *w)
+			}
 			if *w < 0 {
 				s.absurd = fmt.Sprintf("%s: %d wrong results", bytesText(r.Size), *w)
 			}
@@ -110,6 +120,26 @@ func (s *shape) row(r fabric.Row) {
 		}
 	}
 }
+
+// torn reports whether the cells of a row do not belong together: bytes without elements, or a bandwidth that is not nearly
+// size over time. Its cells are those of other columns then, and none says anything of the run; a digit that somebody
+// copied wrongly changes a cell by less than a factor of two, or is told by the other cells (misprint).
+func torn(r fabric.Row) bool {
+	if r.Count != nil && (*r.Count == 0) != (r.Size == 0) {
+		return true
+	}
+	const rounding = 0.02 // GB/s
+	return slices.ContainsFunc(halves(r), func(h half) bool {
+		if h.time == nil || h.alg == nil {
+			return false
+		}
+		alg := float64(r.Size) / *h.time / 1000
+		return *h.alg > 2*alg+rounding || alg > 2**h.alg+rounding
+	})
+}
+
+// isTorn reports whether so many of the rows are torn that the columns are not what they seem.
+func (s *shape) isTorn(rows int) bool { return 4*s.torn > rows }
 
 func inPlaceWrong(r fabric.Row) *int64 {
 	if r.InPlace == nil {
@@ -241,7 +271,7 @@ func (s *shape) shapeOf(rows []fabric.Row, factor float64) {
 		}
 	}
 	for i := 0; i+1 < len(bus); i++ {
-		if bus[i] > 1 && bus[i+1] <= bus[i]/cliffDrop && slices.Max(bus[i+1:]) <= bus[i]/2 {
+		if sizes[i+1] > sizes[i] && bus[i] > 1 && bus[i+1] <= bus[i]/cliffDrop && slices.Max(bus[i+1:]) <= bus[i]/2 {
 			s.cliff = fmt.Sprintf("%s GB/s at %s, %s GB/s at %s and no more than %s GB/s beyond", number(bus[i]), bytesText(sizes[i]), number(bus[i+1]), bytesText(sizes[i+1]), number(slices.Max(bus[i+1:])))
 			break
 		}

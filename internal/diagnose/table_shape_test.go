@@ -58,6 +58,16 @@ func TestLook(t *testing.T) {
 			}
 		}, func(s shape) bool { return s.cliff != "" }},
 		{"wrong results", func(t *fabric.Table) { n := int64(7); t.Rows[3].Wrong = &n }, func(s shape) bool { return s.wrong == 7 }},
+		{"wrong results in a row of other columns", func(t *fabric.Table) {
+			n := int64(7)
+			t.Rows[9].Wrong, t.Rows[9].TimeUS = &n, f(0)
+		}, func(s shape) bool { return s.wrong == 0 && s.torn == 1 }},
+		{"columns of other rows", func(t *fabric.Table) {
+			for i, r := range t.Rows {
+				n := int64(*r.TimeUS)
+				t.Rows[i].Wrong, t.Rows[i].TimeUS = &n, f(0)
+			}
+		}, func(s shape) bool { return s.wrong == 0 && s.isTorn(16) }},
 		{"NaN", func(t *fabric.Table) { t.Rows[3].BusBW = f(math.NaN()) }, func(s shape) bool { return s.absurd != "" }},
 		{"negative", func(t *fabric.Table) { t.Rows[3].TimeUS = f(-1) }, func(s shape) bool { return s.absurd != "" }},
 		{"alone", func(t *fabric.Table) {

@@ -22,7 +22,7 @@ func TestSuppose(t *testing.T) {
 		{"b300", 8, "hgx-b300 ib"},
 		{"gb10", 1, "dgx-spark roce"},
 		{"mi300x", 8, "azure-nd-mi300x-v5 ib"},
-		{"a100-40-sxm", 8, ""}, // p4d only, and others have twice its NICs
+		{"a100-40-sxm", 8, "hgx-a100-40 ib"},
 		{"mi250x-gcd", 8, ""},
 		{"h100-sxm", 4, ""},
 		{"h100-sxm", 0, ""},

@@ -1,6 +1,7 @@
 package results
 
 import (
+	"fmt"
 	"strings"
 
 	"railwright.dev/railwright/internal/fabric"
@@ -19,7 +20,7 @@ type ncclTests struct {
 func newNCCLTests(b *budget) lineReader { return &ncclTests{budget: b, before: command{budget: b}} }
 
 func (r *ncclTests) read(l line) bool {
-	text := strings.TrimSpace(l.text)
+	text := withoutRank(strings.TrimSpace(l.text))
 	switch {
 	case l.log != nil:
 		r.fragment(l)
@@ -39,7 +40,38 @@ func (r *ncclTests) read(l line) bool {
 			return true
 		}
 	}
-	return r.header(l, text) || r.row(l, text) || r.scanned(l) || r.notTable(text)
+	return r.concluded(text) || r.header(l, text) || r.row(l, text) || r.scanned(l) || r.device(text) || r.notTable(text)
+}
+
+// withoutRank drops the rank that mpiexec of MPICH (-prepend-rank) writes before each piece that a process prints: the tests
+// print a row in three.
+func withoutRank(text string) string {
+	end := strings.IndexByte(text, ']')
+	if end < 2 || text[0] != '[' || !isDigits(text[1:end]) {
+		return text
+	}
+	return strings.TrimSpace(strings.ReplaceAll(text, text[:end+1], " "))
+}
+
+// concluded takes the line below a table that names its program, which is not that of the next one.
+func (r *ncclTests) concluded(text string) bool {
+	name, ok := strings.CutPrefix(strings.TrimLeft(text, "# "), "Collective test concluded:")
+	if ok && r.cur != nil && r.cur.program == "" {
+		r.cur.program = keep(name)
+	}
+	return ok
+}
+
+// device takes a line of a banner whose first line was not copied. It stands before the rows of its table, so those
+// above it are of another one, unless several processes print into each other.
+func (r *ncclTests) device(text string) bool {
+	if !r.before.device(text) {
+		return false
+	}
+	if r.cur != nil && r.cur.inRows() && r.cur.table.Copies < 2 {
+		r.cur.ended = true
+	}
+	return true
 }
 
 // banner begins a table, or counts a copy of the same banner: every process believes to be alone when the
@@ -50,6 +82,7 @@ func (r *ncclTests) banner(l line, text string) {
 		return
 	}
 	if r.cur == nil || r.cur.inRows() || r.cur.bannerText != "" {
+		r.before.devices = nil // its own follow
 		r.open(l)
 	}
 	r.cur.bannerText = keep(text)
@@ -62,6 +95,9 @@ func (r *ncclTests) open(l line) {
 	r.cur.table.Rows = []fabric.Row{}
 	r.cur.program, r.cur.table.Config = r.before.program, r.before.settings
 	r.cur.table.Version, r.cur.table.Library = r.before.version, r.before.library
+	for _, d := range r.before.devices {
+		r.cur.addDevice(d)
+	}
 	r.before = command{budget: r.budget}
 }
 
@@ -92,25 +128,25 @@ func (r *ncclTests) closeIfDone() {
 
 // header takes the lines that name the columns and their units.
 func (r *ncclTests) header(l line, text string) bool {
-	if !strings.Contains(text, "busbw") && (r.cur == nil || r.cur.columns == nil || !strings.Contains(text, "(")) {
+	if !strings.Contains(text, "busbw") && (r.cur == nil || !r.cur.layout.known() || !strings.Contains(text, "(")) {
 		return false
 	}
 	fields := strings.Fields(strings.TrimLeft(text, "# "))
-	columns, ok := headerColumns(fields)
+	columns, ok := headerLayout(fields)
 	if !ok {
 		return r.units(l, fields)
 	}
 	if r.cur == nil || r.cur.ended || len(r.cur.table.Rows) > 0 && r.cur.table.Copies < 2 {
 		r.open(l)
 	}
-	r.cur.columns, r.cur.wrongUnit = columns, ""
+	r.cur.layout = columns
 	r.cur.millis = fields[0] == "bytes" // test/single/all_reduce_test.cu of NCCL 1 prints seconds times 1.0E3
 	return true
 }
 
 // units is the line below the header. Other units than microseconds and GB/s are not those of nccl-tests.
 func (r *ncclTests) units(l line, fields []string) bool {
-	if r.cur == nil || r.cur.columns == nil || len(fields) < 3 || len(r.cur.table.Rows) > 0 {
+	if r.cur == nil || !r.cur.layout.known() || len(fields) < 3 || len(r.cur.table.Rows) > 0 {
 		return false
 	}
 	for _, f := range fields {
@@ -120,7 +156,7 @@ func (r *ncclTests) units(l line, fields []string) bool {
 		switch f {
 		case "(B)", "(bytes)", "(elements)", "(us)", "(GB/s)", "(%)":
 		default:
-			r.cur.wrongUnit = keep(f)
+			r.cur.layout.refused = fmt.Sprintf("the header has the unit %s, which nccl-tests does not print", keep(f))
 		}
 	}
 	return true
@@ -134,7 +170,7 @@ func (r *ncclTests) row(l line, text string) bool {
 			return true
 		}
 	}
-	if !looksLikeRow(text) {
+	if !looksLikeRow(text) && (r.cur == nil || r.cur.ended || !r.cur.isRow(text)) {
 		return false
 	}
 	if r.cur == nil || r.cur.ended {

@@ -13,6 +13,7 @@ type command struct {
 	settings map[string]string // of the libraries: mpirun -x NAME=value, export NAME=value
 	version  string            // of the tests
 	library  string            // NCCL or RCCL and its version
+	devices  []fabric.RankDevice
 	budget   *budget
 }
 
@@ -56,6 +57,15 @@ func (c *command) read(text string) {
 	if strings.Contains(text, "version") || strings.Contains(text, "Version") {
 		c.versions(text)
 	}
+}
+
+// device takes a line of a banner whose first line was not copied.
+func (c *command) device(text string) bool {
+	d, ok := readDevice(text)
+	if ok && c.budget.device() {
+		c.devices = append(c.devices, d)
+	}
+	return ok
 }
 
 func (c *command) set(text string, most int) {

@@ -29,15 +29,17 @@ func TestBannerOfRanks(t *testing.T) {
 		{"as printed", banner(), 16, 16, 2},
 		{"tabs for columns", strings.ReplaceAll(banner(), "  ", "\t"), 16, 16, 2},
 		{"tabs for all blanks of device lines", strings.ReplaceAll(banner(), " on node", "\ton\tnode"), 16, 16, 2},
+		{"its first line left out", withoutFirstLine(banner()), 16, 16, 2},
+		{"below another table", string(text(t, "nccl_paste.txt")) + "\n" + withoutFirstLine(banner()), 16, 16, 2},
 		{"the first host left out", banner(0, 8), 8, 16, 0},
 		{"lines in the middle left out", banner(3, 12), 7, 16, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			found, err := Read("x", strings.NewReader(c.text))
-			if err != nil || len(found) != 1 {
+			if err != nil || len(found) == 0 {
 				t.Fatalf("%d results, %v", len(found), err)
 			}
-			table, ok := found[0].Content.(*fabric.Table)
+			table, ok := found[len(found)-1].Content.(*fabric.Table)
 			if !ok {
 				t.Fatalf("%T", found[0].Content)
 			}
@@ -49,4 +51,9 @@ func TestBannerOfRanks(t *testing.T) {
 			}
 		})
 	}
+}
+
+func withoutFirstLine(text string) string {
+	_, rest, _ := strings.Cut(text, "\n")
+	return rest
 }

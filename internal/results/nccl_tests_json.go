@@ -158,9 +158,7 @@ func (t *ncclTable) addJSONRow(number, index int, r ncclTestsRow) {
 		in := part("in_place", r.InPlace)
 		row.InPlace = &in
 	}
-	if v, err := strconv.Atoi(strings.Trim(string(r.Root), `" `)); err == nil {
-		t.rooted = t.rooted || v >= 0
-	}
+	t.looks.see(false, colRoot, strings.Trim(string(r.Root), `" `))
 	t.addRow(row)
 }
 

@@ -2,6 +2,7 @@ package results
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -9,52 +10,13 @@ import (
 	"railwright.dev/railwright/internal/fabric"
 )
 
-// column is a column of a table by its meaning.
-type column string
-
-const (
-	colSize  column = "size"
-	colCount column = "count"
-	colType  column = "type"
-	colRedOp column = "redop"
-	colRoot  column = "root"
-	colTime  column = "time"
-	colAlgBW column = "algbw"
-	colBusBW column = "busbw"
-	colWrong column = "#wrong"
-	colOther column = "other" // timestamp, i_min, ...
-)
-
-// columnNames are the words of the headers of all versions, from nccl-tests 1 (bytes, N, op, res) on, and what
-// a scan makes of them.
-var columnNames = map[string]column{
-	"size": colSize, "bytes": colSize, "count": colCount, "N": colCount, "type": colType, "tvpe": colType, "redop": colRedOp,
-	"op": colRedOp, "root": colRoot, "time": colTime, "cputime": colTime, "algbw": colAlgBW, "busbw": colBusBW,
-	"#wrong": colWrong, "wrong": colWrong, "error": colWrong, "res": colWrong,
-}
-
-// typeNames are the data types of NCCL and RCCL as the tests print them.
-var typeNames = []string{
-	"int8", "uint8", "int32", "uint32", "int64", "uint64", "half", "float", "double", "bfloat16", "f8e4m3", "f8e5m2",
-	"fp8_e4m3", "fp8_e5m2", "fp8e4m3", "fp8e5m2", "char", "int", "float16", "float32", "float64",
-}
-
-// redOpNames are the reductions as the tests print them.
-var redOpNames = []string{"sum", "prod", "max", "min", "avg", "mulsum", "none"}
-
-// headerColumns reads a header that stands on one line.
-func headerColumns(fields []string) ([]column, bool) {
-	if len(fields) < 5 || len(fields) > maxColumns || !slices.Contains(fields, "algbw") || !slices.Contains(fields, "busbw") || columnNames[fields[0]] != colSize {
-		return nil, false
+// isRow is true for a line that begins as every version's rows do, or has the cells that the header names.
+func (t *ncclTable) isRow(text string) bool {
+	if looksLikeRow(text) {
+		return true
 	}
-	columns := make([]column, len(fields))
-	for i, f := range fields {
-		columns[i] = colOther
-		if c, ok := columnNames[f]; ok {
-			columns[i] = c
-		}
-	}
-	return columns, true
+	fields := strings.Fields(text)
+	return t.layout.known() && !t.layout.guessed && len(fields) == len(t.layout.columns) && t.layout.misfit(fields) == ""
 }
 
 // looksLikeRow is true for a size, a count and a type at the beginning of a line.
@@ -72,36 +34,12 @@ func looksLikeRow(text string) bool {
 			break
 		}
 	}
-	if at < len(fields) || !slices.Contains(typeNames, strings.ToLower(fields[2])) {
+	if at < len(fields) || !isType(fields[2]) {
 		return false
 	}
 	_, first := strconv.ParseFloat(fields[0], 64)
 	_, second := strconv.ParseFloat(fields[1], 64)
 	return (first == nil || errors.Is(first, strconv.ErrRange)) && (second == nil || errors.Is(second, strconv.ErrRange))
-}
-
-// guessColumns names the columns of a row without a header, as the versions print them: with or without
-// operation and root, with or without #wrong, once or twice.
-func guessColumns(fields []string) []column {
-	columns := []column{colSize, colCount, colType}
-	rest := fields[3:]
-	if len(rest) > 0 && slices.Contains(redOpNames, strings.ToLower(rest[0])) {
-		columns, rest = append(columns, colRedOp), rest[1:]
-	}
-	half := []column{colTime, colAlgBW, colBusBW}
-	if len(rest)%4 == 1 || len(rest) == 7 { // 5 or 9: root and one or two halves of four; 7: root and two of three
-		if _, err := strconv.Atoi(rest[0]); err == nil {
-			columns, rest = append(columns, colRoot), rest[1:]
-		}
-	}
-	if len(rest)%4 == 0 {
-		half = append(half, colWrong)
-	}
-	columns = append(columns, half...)
-	if len(rest) > len(half) {
-		columns = append(columns, half...)
-	}
-	return columns
 }
 
 // pend keeps the front of a row until the rest comes.
@@ -117,17 +55,12 @@ func (t *ncclTable) flush() {
 	}
 	text := t.pending
 	t.pending = ""
-	fields := strings.Fields(text)
-	if t.columns != nil && len(fields) < len(t.columns) {
-		t.table.Unread = addUnread(t.table.Unread, t.pendingLine, text, "the row ends after %d of %d columns", len(fields), len(t.columns))
-		return
-	}
-	t.parseRow(t.pendingLine, text, fields)
+	t.parseRow(t.pendingLine, text, strings.Fields(text))
 }
 
 // join completes the row whose front is pending, if text is its rest.
 func (t *ncclTable) join(l line, text string, b *budget) bool {
-	if looksLikeRow(text) || len(t.columns) == 0 {
+	if t.isRow(text) || !t.layout.known() {
 		t.flush()
 		return false
 	}
@@ -135,8 +68,8 @@ func (t *ncclTable) join(l line, text string, b *budget) bool {
 	if faultLevel(text) != "" {
 		return false // as many words as are missing, and no cells
 	}
-	if len(fields) != len(t.columns) {
-		if len(fields) < len(t.columns) && startsNumeric(text) {
+	if len(fields) != len(t.layout.columns) {
+		if len(fields) < len(t.layout.columns) && startsNumeric(text) {
 			t.pending += " " + strings.Clone(text)
 			return true
 		}
@@ -159,10 +92,11 @@ func startsNumeric(text string) bool {
 // readRow reads a row, or keeps it as pending where columns are missing at its end.
 func (t *ncclTable) readRow(l line, text string, b *budget) {
 	fields := strings.Fields(strings.ReplaceAll(text, "|", " "))
-	if t.columns == nil && len(fields) >= 6 {
-		t.columns = guessColumns(fields)
+	if !t.layout.known() {
+		t.layout = guessLayout(fields)
 	}
-	if len(fields) < len(t.columns) && !t.onlyHalf(fields) || t.columns == nil {
+	fields = t.layout.withoutRemark(t.layout.withOperation(fields))
+	if t.layout.refused == "" && (len(fields) < len(t.layout.columns) && len(fields) != t.layout.second || !t.layout.known()) {
 		t.pend(l.number, text)
 		return
 	}
@@ -171,49 +105,63 @@ func (t *ncclTable) readRow(l line, text string, b *budget) {
 	}
 }
 
-// onlyHalf is true for a row whose table has two halves and which has one.
-func (t *ncclTable) onlyHalf(fields []string) bool {
-	return len(fields) == t.halfWidth() && len(fields) < len(t.columns)
+// withoutRemark drops what somebody wrote behind a row: words, none of which can be a cell.
+func (l *layout) withoutRemark(fields []string) []string {
+	if n := len(l.columns); n > 0 && len(fields) > n && !slices.ContainsFunc(fields[n:], isCell) {
+		return fields[:n]
+	}
+	return fields
 }
 
-// halfWidth is the number of columns up to the end of the first half.
-func (t *ncclTable) halfWidth() int {
-	first := slices.Index(t.columns, colTime)
-	second := -1
-	if first >= 0 {
-		second = slices.Index(t.columns[first+1:], colTime)
+// withOperation puts a dash where versions before 2.11 print nothing for the operation of a collective that has none.
+func (l *layout) withOperation(fields []string) []string {
+	at := slices.Index(l.columns, colRedOp)
+	if n := len(fields); at < 0 || n != len(l.columns)-1 && n != l.second-1 || l.misfit(fields) == "" {
+		return fields
 	}
-	if second < 0 {
-		return len(t.columns)
+	if with := slices.Insert(slices.Clone(fields), at, "-"); l.misfit(with) == "" {
+		return with
 	}
-	return first + 1 + second
+	return fields
+}
+
+// unreadable is why no cell of a row can be trusted: it has not as many as there are columns, or one that cannot be of its
+// column, so that others may stand in the wrong one as well; empty: they can.
+func (l *layout) unreadable(fields []string) string {
+	n := len(l.columns)
+	switch {
+	case l.refused != "":
+		return l.refused
+	case n == 0:
+		return "the row has no layout that nccl-tests prints"
+	case len(fields) < n && len(fields) != l.second:
+		return fmt.Sprintf("the row ends after %d of %d columns", len(fields), n)
+	case len(fields) > n:
+		return fmt.Sprintf("the row has %d cells for %d columns", len(fields), n)
+	}
+	return l.misfit(fields)
 }
 
 // parseRow keeps the cells that can be read and says which could not.
 func (t *ncclTable) parseRow(number int, text string, fields []string) {
-	if t.wrongUnit != "" {
-		t.table.Unread = addUnread(t.table.Unread, number, text, "the header has the unit %s, which nccl-tests does not print", t.wrongUnit)
+	if why := t.layout.unreadable(fields); why != "" {
+		t.table.Unread = addUnread(t.table.Unread, number, text, "%s", why)
 		return
 	}
-	bytes, err := size(fields[0])
+	of := fields[slices.Index(t.layout.columns, colSize)]
+	bytes, err := size(of)
 	if err != nil {
-		t.table.Unread = addUnread(t.table.Unread, number, text, "%s", cellError("size", fields[0], err))
+		t.table.Unread = addUnread(t.table.Unread, number, text, "%s", cellError("size", of, err))
 		return
 	}
 	row := fabric.Row{Line: number, Size: bytes}
-	in, half, bad := fabric.InPlace{}, 0, []string(nil)
-	for i, c := range t.columns {
-		if i >= len(fields) {
-			break
-		}
-		if c == colTime {
-			half++
-		}
-		if why := t.cell(&row, &in, half, c, fields[i]); why != "" {
+	in, bad := fabric.InPlace{}, []string(nil)
+	for i, c := range t.layout.columns[:len(fields)] {
+		if why := t.cell(&row, &in, i >= t.layout.second, c, fields[i]); why != "" {
 			bad = append(bad, why)
 		}
 	}
-	if half > 1 && in != (fabric.InPlace{}) {
+	if in != (fabric.InPlace{}) {
 		row.InPlace = &in
 	}
 	if len(bad) > 0 {
@@ -223,8 +171,9 @@ func (t *ncclTable) parseRow(number int, text string, fields []string) {
 }
 
 // cell sets one cell of a row. N/A and "-" are cells without a number.
-func (t *ncclTable) cell(row *fabric.Row, in *fabric.InPlace, half int, c column, text string) (why string) {
-	if text == "N/A" || text == "-" || text == "--" {
+func (t *ncclTable) cell(row *fabric.Row, in *fabric.InPlace, second bool, c column, text string) (why string) {
+	t.looks.see(second, c, text)
+	if isAbsent(text) {
 		return ""
 	}
 	switch c {
@@ -238,8 +187,6 @@ func (t *ncclTable) cell(row *fabric.Row, in *fabric.InPlace, half int, c column
 		row.Type = keep(text)
 	case colRedOp:
 		row.RedOp = keep(strings.ToLower(text))
-	case colRoot:
-		t.rooted = t.rooted || isDigits(text)
 	case colTime, colAlgBW, colBusBW:
 		v, err := measured(text)
 		if err != nil {
@@ -248,14 +195,14 @@ func (t *ncclTable) cell(row *fabric.Row, in *fabric.InPlace, half int, c column
 		if c == colTime && t.millis {
 			v *= 1000
 		}
-		*number(row, in, half, c) = &v
+		*number(row, in, second, c) = &v
 	case colWrong:
 		v, err := t.wrongs(text)
 		if err != nil {
 			return cellError("#wrong", text, err)
 		}
 		t.table.Checked = true
-		if half > 1 {
+		if second {
 			in.Wrong = v
 		} else {
 			row.Wrong = v
@@ -265,9 +212,9 @@ func (t *ncclTable) cell(row *fabric.Row, in *fabric.InPlace, half int, c column
 }
 
 // number is where a cell of the first or second half belongs.
-func number(row *fabric.Row, in *fabric.InPlace, half int, c column) **float64 {
+func number(row *fabric.Row, in *fabric.InPlace, second bool, c column) **float64 {
 	cells := map[column]**float64{colTime: &row.TimeUS, colAlgBW: &row.AlgBW, colBusBW: &row.BusBW}
-	if half > 1 {
+	if second {
 		cells = map[column]**float64{colTime: &in.TimeUS, colAlgBW: &in.AlgBW, colBusBW: &in.BusBW}
 	}
 	return cells[c]
@@ -276,8 +223,8 @@ func number(row *fabric.Row, in *fabric.InPlace, half int, c column) **float64 {
 // misreadZeros are what a scan makes of the 0 in the column #wrong, printed with a slash or a dot in it.
 var misreadZeros = []string{"Ø", "ø", "O", "o", "A", "a", "P"}
 
-// wrongs reads #wrong: a count, printed as %g. Versions before 2.11 print the largest difference instead
-// ("error", as 2e-07), which says no count.
+// wrongs reads #wrong: a count, printed as %g. Versions before 2.11 print the largest difference instead ("error", as 2e-07),
+// which says no count: their footer does. rccl-tests marks one beyond its threshold with an asterisk.
 func (t *ncclTable) wrongs(text string) (*int64, error) {
 	if slices.Contains(misreadZeros, text) {
 		if t.glyphs == nil {
@@ -286,16 +233,26 @@ func (t *ncclTable) wrongs(text string) (*int64, error) {
 		t.glyphs[strings.Clone(text)] = struct{}{}
 		return new(int64), nil
 	}
-	v, err := measured(text)
+	plain, marked := strings.CutSuffix(text, "*")
+	v, err := measured(plain)
 	if err != nil {
 		return nil, err
 	}
 	n := int64(min(v, float64(maxSize)))
-	if float64(n) != v {
-		if v < 1 {
-			return nil, nil
-		}
+	switch {
+	case marked:
+		n = 1
+	case v != 0 && (t.layout.differences || isDifference(plain)):
+		return nil, nil
+	case float64(n) != v:
 		return nil, errNoNumber
 	}
 	return &n, nil
+}
+
+// isDifference tells a difference (%5.0le: 2e-07, 1e+00) from a count, which %g prints without an exponent below a million.
+func isDifference(text string) bool {
+	const million = 1_000_000
+	v, err := measured(text)
+	return err == nil && v < million && strings.ContainsAny(text, "eE")
 }

@@ -5,9 +5,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"railwright.dev/railwright/internal/fabric"
-	"railwright.dev/railwright/internal/pattern"
 )
 
 // scan puts a table together again that a document has in pieces: made from a picture or a PDF, with one cell
@@ -55,7 +52,7 @@ func (s *scan) read(l line, t *ncclTable) bool {
 		s.chunk++
 		return true
 	}
-	if t.columns != nil || t.bannerText == "" {
+	if t.layout.known() || t.bannerText == "" {
 		return false
 	}
 	if fields := strings.Fields(text); allNames(fields) {
@@ -110,7 +107,7 @@ func isCell(text string) bool {
 		return true
 	}
 	lower := strings.ToLower(text)
-	return slices.Contains(typeNames, lower) || slices.Contains(redOpNames, lower) || isWrong(text)
+	return isType(lower) || slices.Contains(redOpNames, lower) || isWrong(text)
 }
 
 func isWrong(text string) bool {
@@ -123,7 +120,8 @@ func (s *scan) finish(t *ncclTable) {
 	if len(s.cells) == 0 {
 		return
 	}
-	t.columns = []column{colSize, colCount, colType, colRedOp, colRoot, colTime, colAlgBW, colBusBW, colWrong, colTime, colAlgBW, colBusBW, colWrong}
+	before := []column{colSize, colCount, colType, colRedOp, colRoot}
+	t.layout = layout{columns: slices.Concat(before, halfColumns, halfColumns), second: len(before) + len(halfColumns)}
 	a := assembly{}
 	placed := true
 	for chunk := range slices.Values(s.chunks()) {
@@ -225,7 +223,7 @@ func wordSlot(text string) (slot int, ok bool) {
 	switch {
 	case text == "-1":
 		return slotRoot, true
-	case slices.Contains(typeNames, lower):
+	case isType(lower):
 		return slotType, true
 	case slices.Contains(redOpNames, lower):
 		return slotRedOp, true
@@ -306,8 +304,8 @@ func (r *scanRow) free(from, to int) int {
 // table, where the sizes around it leave no other.
 func (t *ncclTable) addScanned(rows []scanRow) {
 	for i, r := range rows {
-		if r.free(slotTime, slotType) == slotTime && r.free(slotTime+3, slotType) == slotTime+3 {
-			t.table.Unread = addUnread(t.table.Unread, r.line, strings.Join(r.text[:], " "), "a row without its times")
+		if r.numbers(slotTime) < 2 && r.numbers(slotTime+3) < 2 { // which check each other
+			t.table.Unread = addUnread(t.table.Unread, r.line, strings.Join(r.text[:], " "), "a row without its times and bandwidths")
 			continue
 		}
 		if r.text[slotSize] == "" {
@@ -333,6 +331,16 @@ func (t *ncclTable) addScanned(rows []scanRow) {
 	}
 }
 
+// numbers is how many of the three numbers of a half are there.
+func (r *scanRow) numbers(half int) (n int) {
+	for _, text := range r.text[half : half+3] {
+		if text != "" {
+			n++
+		}
+	}
+	return n
+}
+
 func (t *ncclTable) stepSize(rows []scanRow, i int) string {
 	factor, err := strconv.ParseInt(t.table.Config["step_factor"], 10, 64)
 	if err != nil || factor < 2 || i == 0 || i+1 >= len(rows) {
@@ -344,54 +352,4 @@ func (t *ncclTable) stepSize(rows []scanRow, i int) string {
 		return ""
 	}
 	return strconv.FormatInt(before*factor, 10)
-}
-
-// scanDevice is a line of the banner of which pieces were seen.
-type scanDevice struct {
-	rank, group, pid, host, device, bus, name string
-}
-
-var (
-	devicePiece = pattern.New(`^#?\s*(?:Rank(?: +\d+)?|(?:Rank +)?\d+ +Group.*|\d+ +Pid.*|(?:\d+ +)?on +\S+ +device.*|\d+ +on|\S+ +device(?: +\d+ +\[.*)?|\d+ +\[[0-9a-fx:.]+\].*)$`)
-	pieceRank   = pattern.New(`(\d+) +Group`)
-	pieceGroup  = pattern.New(`(\d+) +Pid`)
-	piecePID    = pattern.New(`(\d+) +on\b`)
-	pieceHost   = pattern.New(`(\S+) +device`)
-	pieceBus    = pattern.New(`(\d+) +\[([0-9a-fx:.]+)\] *(.*)`)
-)
-
-// device takes a piece of a line of the banner. A piece of which there is one already begins the next rank.
-func (s *scan) device(text string, t *ncclTable, b *budget) bool {
-	if !devicePiece().MatchString(text) || t.bannerText == "" {
-		return false
-	}
-	p := &s.piece
-	parts := []struct {
-		into *string
-		find *pattern.Regexp
-	}{{&p.rank, pieceRank()}, {&p.group, pieceGroup()}, {&p.pid, piecePID()}, {&p.host, pieceHost()}, {&p.bus, pieceBus()}}
-	for _, part := range parts {
-		if *part.into != "" && part.find.MatchString(text) {
-			if b.device() {
-				p.emit(t)
-			}
-			break
-		}
-	}
-	for _, part := range parts[:4] {
-		if m := part.find.FindStringSubmatch(text); m != nil {
-			*part.into = keepUpTo(m[1], maxName)
-		}
-	}
-	if m := pieceBus().FindStringSubmatch(text); m != nil {
-		p.device, p.bus, p.name = keepUpTo(m[1], maxName), keepUpTo(m[2], maxName), keepUpTo(m[3], maxName)
-	}
-	return true
-}
-
-func (p *scanDevice) emit(t *ncclTable) {
-	if p.rank != "" {
-		t.addDevice(fabric.RankDevice{Rank: small(p.rank), PID: small(p.pid), Host: p.host, Device: small(p.device), Bus: p.bus, Name: p.name})
-	}
-	*p = scanDevice{}
 }

@@ -2,7 +2,6 @@ package results
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,9 +16,8 @@ type ncclTable struct {
 	table      fabric.Table
 	program    string // of the command line: all_reduce_perf; empty where nothing says it
 	bannerText string
-	columns    []column
-	wrongUnit  string // a unit of the header that is not nccl-tests' own
-	millis     bool   // times are in milliseconds: the tests of NCCL 1
+	layout     layout
+	millis     bool // times are in milliseconds: the tests of NCCL 1
 	scan       scan
 
 	pending     string // the front of a row
@@ -32,7 +30,7 @@ type ncclTable struct {
 	seen          map[rowKey]bool     // of copies
 	dropped       int                 // rows of the other copies
 	glyphs        map[string]struct{} // letters that stand for a zero
-	rooted        bool                // the root column names a rank
+	looks         looks
 	last          fabric.Row
 }
 
@@ -97,12 +95,12 @@ func (t *ncclTable) setting(text string) {
 
 // bannerLine takes what stands between the banner and the header.
 func (t *ncclTable) bannerLine(text string, b *budget) bool {
-	if t.inRows() || t.columns != nil && !strings.Contains(text, "Rank") {
+	if t.inRows() || t.layout.known() && !strings.Contains(text, "Rank") {
 		return false
 	}
-	if m := deviceLine().FindStringSubmatch(text); m != nil {
+	if d, ok := readDevice(text); ok {
 		if b.device() {
-			t.addDevice(fabric.RankDevice{Rank: small(m[1]), PID: small(m[3]), Host: keepUpTo(m[4], maxName), Device: small(m[5]), Bus: keepUpTo(m[6], maxName), Name: keepUpTo(m[7], maxName)})
+			t.addDevice(d)
 		}
 		return true
 	}
@@ -115,6 +113,18 @@ func (t *ncclTable) bannerLine(text string, b *budget) bool {
 		return true
 	}
 	return t.scan.device(text, t, b)
+}
+
+// readDevice reads a line of a banner that says where a rank runs.
+func readDevice(text string) (fabric.RankDevice, bool) {
+	if !strings.Contains(text, "Rank") || !strings.Contains(text, "Pid") {
+		return fabric.RankDevice{}, false
+	}
+	m := deviceLine().FindStringSubmatch(text)
+	if m == nil {
+		return fabric.RankDevice{}, false
+	}
+	return fabric.RankDevice{Rank: small(m[1]), PID: small(m[3]), Host: keepUpTo(m[4], maxName), Device: small(m[5]), Bus: keepUpTo(m[6], maxName), Name: keepUpTo(m[7], maxName)}, true
 }
 
 // addDevice keeps one line per rank. A rank that comes again is of another copy.
@@ -212,7 +222,6 @@ func (t *ncclTable) disordered(row fabric.Row) bool {
 // finish fills in what the whole of the table says.
 func (t *ncclTable) finish(footer bool) *fabric.Table {
 	t.scan.finish(t)
-	t.setCollective()
 	whole := t.table // a copy: what the reading needed is let go
 	out := &whole
 	slices.SortStableFunc(out.Devices, func(a, b fabric.RankDevice) int { return a.Rank - b.Rank })
@@ -227,6 +236,7 @@ func (t *ncclTable) finish(footer bool) *fabric.Table {
 	if len(out.Devices) == out.Ranks { // where lines are missing, so may be hosts
 		out.Nodes, out.Processes = len(hosts), len(processes)
 	}
+	t.setCollective(out)
 	if v, ok := out.Config["validation"]; ok && v == "0" {
 		out.Checked = false
 	}
@@ -249,46 +259,4 @@ func (t *ncclTable) finish(footer bool) *fabric.Table {
 	}
 	out.Complete = footer && len(out.Rows) > 0
 	return out
-}
-
-// setCollective takes the collective from the program, else from the columns where only one fits.
-func (t *ncclTable) setCollective() {
-	if t.program != "" {
-		c, err := fabric.ParseCollective(programCollective(t.program))
-		if err != nil {
-			t.config("program", t.program)
-		}
-		t.table.Collective = c
-		return
-	}
-	if c := t.columnsSay(); c != "" {
-		t.table.Collective = c
-		t.config("collective", "taken from the columns: the program is not named")
-	}
-}
-
-// columnsSay infers the collective: only all_reduce reduces, has no root and counts a bus bandwidth above the
-// algorithm bandwidth (factor 2(n-1)/n, doc/PERFORMANCE.md of nccl-tests); of those with a root, reduce
-// reduces and broadcast does not; reduce_scatter reduces and has a factor under 1. The rest look alike.
-func (t *ncclTable) columnsSay() fabric.Collective {
-	for _, row := range slices.Backward(t.table.Rows) {
-		if row.AlgBW == nil || row.BusBW == nil || *row.AlgBW < 1 || row.RedOp == "" {
-			continue
-		}
-		factor := *row.BusBW / *row.AlgBW
-		const rounding = 0.02 // of two numbers that are printed with two decimals
-		reduces := !strings.EqualFold(row.RedOp, "none")
-		switch {
-		case t.rooted && reduces:
-			return fabric.Reduce
-		case t.rooted && math.Abs(factor-1) < rounding:
-			return fabric.Broadcast
-		case !t.rooted && reduces && factor > 1+rounding:
-			return fabric.AllReduce
-		case !t.rooted && reduces && factor < 1-rounding:
-			return fabric.ReduceScatter
-		}
-		return ""
-	}
-	return ""
 }
