@@ -192,7 +192,7 @@ func firmwareFix(n fabric.NIC) string {
 	var out []string
 	for _, o := range nic.FirmwareDCBX(n) {
 		if o.On == nil || *o.On {
-			out = append(out, o.Set)
+			out = append(out, o.Set())
 		}
 	}
 	return strings.Join(append(out, "reboot"), "; ")

@@ -75,7 +75,7 @@ func qosText(q *fabric.QoS) string {
 func dscpList(priorities map[int]int) string {
 	var out []string
 	for _, dscp := range slices.Sorted(maps.Keys(priorities)) {
-		out = append(out, fmt.Sprintf("%d:%d", dscp, priorities[dscp]))
+		out = append(out, strconv.Itoa(dscp)+":"+strconv.Itoa(priorities[dscp]))
 	}
 	return strings.Join(out, " ")
 }

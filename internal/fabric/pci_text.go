@@ -84,7 +84,11 @@ func (a ACS) Flags() string {
 	names := [...]string{"SrcValid", "TransBlk", "ReqRedir", "CmpltRedir", "UpstreamFwd", "EgressCtrl", "DirectTrans"}
 	words := make([]string, len(names))
 	for bit, name := range names {
-		words[bit] = name + map[bool]string{true: "+", false: "-"}[a.Control&(1<<bit) != 0]
+		sign := "-"
+		if a.Control&(1<<bit) != 0 {
+			sign = "+"
+		}
+		words[bit] = name + sign
 	}
 	return strings.Join(words, " ")
 }
