@@ -24,23 +24,23 @@ var allowed = map[string]string{
 	"internal/linux":   "",
 	"internal/files":   "",
 	"internal/pattern": "",
-	"internal/host":    "fabric linux",
+	"internal/host":    "fabric linux pattern",
 	"internal/kube":    "",
 	"internal/vcenter": "fabric",
 
 	// the nouns and what is known of them
 	"internal/fabric":   "",
-	"internal/catalog":  "fabric",
+	"internal/catalog":  "fabric pattern",
 	"internal/intent":   "fabric catalog spark",
-	"internal/nic":      "fabric",
-	"internal/switchos": "fabric switchos/switchtext switchos/sonic switchos/dell switchos/eos switchos/junos switchos/routeros",
+	"internal/nic":      "fabric pattern",
+	"internal/switchos": "fabric switchos/switchtext switchos/sonic switchos/dell switchos/eos switchos/junos switchos/routeros pattern",
 
-	"internal/switchos/switchtext": "fabric",
-	"internal/switchos/sonic":      "fabric switchos/switchtext",
-	"internal/switchos/dell":       "fabric switchos/switchtext switchos/sonic",
-	"internal/switchos/eos":        "fabric switchos/switchtext",
-	"internal/switchos/junos":      "fabric switchos/switchtext",
-	"internal/switchos/routeros":   "fabric switchos/switchtext",
+	"internal/switchos/switchtext": "fabric pattern",
+	"internal/switchos/sonic":      "fabric switchos/switchtext pattern",
+	"internal/switchos/dell":       "fabric switchos/switchtext switchos/sonic pattern",
+	"internal/switchos/eos":        "fabric switchos/switchtext pattern",
+	"internal/switchos/junos":      "fabric switchos/switchtext pattern",
+	"internal/switchos/routeros":   "fabric switchos/switchtext pattern",
 
 	"internal/messages": "fabric",
 	"internal/causes":   "fabric",
@@ -48,10 +48,10 @@ var allowed = map[string]string{
 	"internal/results":  "fabric messages pattern",
 
 	// a machine, and what NCCL makes of it
-	"internal/topology":   "fabric catalog",
-	"internal/ncclxml":    "fabric catalog topology",
+	"internal/topology":   "fabric catalog pattern",
+	"internal/ncclxml":    "fabric catalog topology pattern",
 	"internal/ncclgraph":  "fabric topology ncclxml",
-	"internal/nccllint":   "fabric catalog topology ncclxml",
+	"internal/nccllint":   "fabric catalog topology ncclxml pattern",
 	"internal/collective": "fabric catalog topology ncclenv ncclgraph",
 	"internal/claims":     "fabric catalog topology",
 
@@ -59,8 +59,8 @@ var allowed = map[string]string{
 	"internal/llm":      "fabric files catalog",
 	"internal/sizing":   "fabric catalog llm",
 	"internal/serving":  "fabric catalog llm sizing",
-	"internal/launch":   "fabric",
-	"internal/loadtest": "fabric",
+	"internal/launch":   "fabric pattern",
+	"internal/loadtest": "fabric pattern",
 
 	// from facts and intent to a plan, and from a plan to systems
 	"internal/esx":      "fabric pattern",
@@ -87,21 +87,21 @@ var allowed = map[string]string{
 	"internal/switchcheck": "fabric lossless",
 	"internal/spark":       "fabric",
 	"internal/cables":      "fabric",
-	"internal/esxcheck":    "fabric",
+	"internal/esxcheck":    "fabric pattern",
 
-	"internal/manifest":      "fabric",
-	"internal/manifestcheck": "fabric manifest ncclenv",
+	"internal/manifest":      "fabric pattern",
+	"internal/manifestcheck": "fabric manifest ncclenv pattern",
 
-	"internal/check":    "fabric cables esxcheck topology nic spark switchcheck",
+	"internal/check":    "fabric cables esxcheck topology nic spark switchcheck pattern",
 	"internal/lossless": "fabric",
 	"internal/bench":    "fabric host kube render results",
-	"internal/evidence": "fabric messages results",
+	"internal/evidence": "fabric messages results pattern",
 	"internal/diagnose": "fabric causes evidence messages pattern collective topology",
 	"internal/mesh":     "fabric cables",
 
 	// for people
 	"internal/draw":   "fabric topology",
-	"internal/report": "fabric draw",
+	"internal/report": "fabric draw pattern",
 	"internal/run":    "fabric",
 	"internal/lab":    "fabric host",
 

@@ -3,10 +3,10 @@ package catalog
 import (
 	"fmt"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
+
+	"railwright.dev/railwright/internal/pattern"
 )
 
 const chartFolder = "chart"
@@ -78,10 +78,10 @@ func (i ChartImage) shown() (value, source string) {
 
 // What names things of Helm and Kubernetes: a namespace is a label of RFC 1123, a version is semantic, with or without a v.
 var (
-	namespaceName = pattern(`^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$`)
-	chartVersion  = pattern(`^v?[0-9]+\.[0-9]+\.[0-9]+(-[0-9A-Za-z.-]+)?$`)
-	valueKey      = pattern(`^[A-Za-z][A-Za-z0-9-]*(\.[A-Za-z][A-Za-z0-9-]*)*$`)
-	imageTag      = pattern(`^[A-Za-z0-9_][A-Za-z0-9._-]{0,127}$`)
+	namespaceName = pattern.Plain(`^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$`)
+	chartVersion  = pattern.Plain(`^v?[0-9]+\.[0-9]+\.[0-9]+(-[0-9A-Za-z.-]+)?$`)
+	valueKey      = pattern.Plain(`^[A-Za-z][A-Za-z0-9-]*(\.[A-Za-z][A-Za-z0-9-]*)*$`)
+	imageTag      = pattern.Plain(`^[A-Za-z0-9_][A-Za-z0-9._-]{0,127}$`)
 )
 
 func (p *problems) chart(m ChartModel) {
@@ -121,9 +121,4 @@ func (p *problems) chartParts(m ChartModel) {
 	if all := m.UpgradesFrom + m.UpgradeLoses + m.UpgradeSource; all != "" && (!chartVersion().MatchString(m.UpgradesFrom) || m.UpgradeLoses == "" || m.UpgradeSource == "") {
 		p.add("upgrades_from", "needs a version, upgrade_loses and upgrade_source")
 	}
-}
-
-// pattern is a regular expression that is compiled when it is first used: most commands need none of them.
-func pattern(expression string) func() *regexp.Regexp {
-	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
 }

@@ -6,10 +6,11 @@ import (
 	"strings"
 
 	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/pattern"
 )
 
 // firmwareVersion is a version of at least two numbers: 235.2.86.0, 1.117.5-a-45.
-var firmwareVersion = pattern(`^[0-9]{1,6}(\.[0-9]{1,6})+(-[0-9a-z-]+)?$`)
+var firmwareVersion = pattern.Plain(`^[0-9]{1,6}(\.[0-9]{1,6})+(-[0-9a-z-]+)?$`)
 
 // firmware wants one floor for a release train, its first number.
 func (p *problems) firmware(floors []fabric.FirmwareFloor) {
@@ -30,7 +31,7 @@ func (p *problems) firmware(floors []fabric.FirmwareFloor) {
 }
 
 // firmwareTrain is the first number of a version.
-var firmwareTrain = pattern(`^[0-9]{1,6}$`)
+var firmwareTrain = pattern.Plain(`^[0-9]{1,6}$`)
 
 // badFirmware wants trains of which no floor says that they are good.
 func (p *problems) badFirmware(bad []fabric.FirmwareTrain, floors []fabric.FirmwareFloor) {

@@ -190,7 +190,7 @@ func (c *Checker) Finish(ctx context.Context) (fabric.Summary, error) {
 // judgeNode returns the verdicts of a rule on a node; out is true where the rule does not apply.
 func judgeNode(r *Rule, in NodeInput, here scene) (verdicts []Verdict, out bool) {
 	if v, ok := excluded(r.Scope, here); ok {
-		return []Verdict{v}, v.Status == fabric.NotApplicable
+		return append(in.room(1), v), v.Status == fabric.NotApplicable
 	}
 	if out := r.Node(in); len(out) > 0 {
 		if in.Facts.Hardware != "" && listed(r.Scope, withHardware().ID) {
@@ -199,7 +199,7 @@ func judgeNode(r *Rule, in NodeInput, here scene) (verdicts []Verdict, out bool)
 		return out, false
 	}
 	why := in.why("nothing to check on "+in.Facts.Node, fabric.FactNICs, fabric.FactHCAs, fabric.FactPCI)
-	return []Verdict{unknown(fabric.NodeSubject(in.Facts.Node), why)}, false
+	return append(in.room(1), unknown(fabric.NodeSubject(in.Facts.Node), why)), false
 }
 
 // markHardware marks each verdict as one about hardware that is not the node's own.

@@ -99,6 +99,13 @@ func (t texts) keep(s string) string {
 	return s
 }
 
+func (t texts) keepBytes(b []byte) string {
+	if kept, ok := t[string(b)]; ok {
+		return kept
+	}
+	return t.keep(string(b))
+}
+
 func (t texts) trait(value, why string) trait {
 	if value != "" {
 		return trait{value: t.keep(value)}

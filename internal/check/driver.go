@@ -12,12 +12,30 @@ import (
 // both in one module name themselves. Names: drivers/infiniband/hw of the kernel, and ionic_rdma of AMD's
 // Pensando package.
 func rdmaPartner(driver string) (module string, known bool) {
-	module, known = map[string]string{
-		"mlx5_core": "mlx5_ib", "mlx4_core": "mlx4_ib", "bnxt_en": "bnxt_re", "ionic": "ionic_rdma",
-		"ice": "irdma", "i40e": "irdma", "idpf": "irdma", "mana": "mana_ib", "qede": "qedr", "cxgb4": "iw_cxgb4",
-		"hns3": "hns_roce_hw_v2", "efa": "efa",
-	}[driver]
-	return module, known
+	switch driver {
+	case "mlx5_core":
+		return "mlx5_ib", true
+	case "mlx4_core":
+		return "mlx4_ib", true
+	case "bnxt_en":
+		return "bnxt_re", true
+	case "ionic":
+		return "ionic_rdma", true
+	case "ice", "i40e", "idpf":
+		return "irdma", true
+	case "mana":
+		return "mana_ib", true
+	case "qede":
+		return "qedr", true
+	case "cxgb4":
+		return "iw_cxgb4", true
+	case "hns3":
+		return "hns_roce_hw_v2", true
+	case "efa":
+		return "efa", true
+	default:
+		return "", false
+	}
 }
 
 func rdmaModules() Rule {

@@ -2,13 +2,12 @@ package check
 
 import (
 	"path"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 
 	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/pattern"
 )
 
 func driverRelease() Rule {
@@ -34,7 +33,7 @@ func halves() [][2]string {
 
 // releaseInVersion is Broadcom's release in the version of a driver or package: 235.2.86.0 of 1.10.3.235.2.86.0,
 // of 1.10.3-235.2.86.0 and of 235.2.86.0-1.
-var releaseInVersion = pattern(`(?:^|[.-])([0-9]{3}\.[0-9]+\.[0-9]+\.[0-9]+)(?:-[0-9]+)?$`)
+var releaseInVersion = pattern.Plain(`(?:^|[.-])([0-9]{3}\.[0-9]+\.[0-9]+\.[0-9]+)(?:-[0-9]+)?$`)
 
 func release(version string) string {
 	if m := releaseInVersion().FindStringSubmatch(version); m != nil {
@@ -234,9 +233,4 @@ func (in NodeInput) judgeStacks() (Verdict, bool) {
 		Cost: "no RDMA by its devices",
 		Fix:  onNode("/usr/sbin/ofed_uninstall.sh && reboot; then install the NIC vendor's driver, or rebuild it against that stack (dkms autoinstall)", in.Facts.Node),
 	}, true
-}
-
-// pattern is a regular expression that is compiled when it is first used: most commands need none of them.
-func pattern(expression string) func() *regexp.Regexp {
-	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
 }

@@ -35,7 +35,7 @@ func judgeFirewall(in NodeInput) []Verdict {
 // firewallOpen is what keeps the filters that were read from being all; empty: they are.
 func (in NodeInput) firewallOpen() string {
 	f := in.Facts.Firewall
-	what := "packet filters of " + in.Facts.Node + " were not read whole"
+	what := "packet filters of its host were not read whole" // without its name, so that all hosts have one reason
 	read := func(tool string) bool { return f != nil && slices.Contains(f.Read, tool) }
 	missed := in.why(what, fabric.FactFirewall, fabric.FactFirewall+" legacy")
 	_, broken := in.missing(fabric.FactFirewall, fabric.FactFirewall+" legacy")

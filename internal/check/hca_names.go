@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/pattern"
 )
 
 func hcaNamesEqual() Rule {
@@ -33,8 +34,8 @@ func hcaNamesEqual() Rule {
 // kernelName is a driver's prefix and a number (drivers/infiniband: ib_alloc_device and ib_register_device names);
 // placeName is one of rdma_rename: link layer, then the PCI place or the GUID.
 var (
-	kernelName = pattern(`^(?:mlx[45]_|bnxt_re|ionic_|irdma|i40iw|efa_|mana_|hns_|qedr|cxgb4_|rxe|siw)[0-9]+$`)
-	placeName  = pattern(`^(?:ib|roce|iw|opa|usnic|rdma)(?:[ops][0-9]|x[0-9a-f]{12})`)
+	kernelName = pattern.Plain(`^(?:mlx[45]_|bnxt_re|ionic_|irdma|i40iw|efa_|mana_|hns_|qedr|cxgb4_|rxe|siw)[0-9]+$`)
+	placeName  = pattern.Plain(`^(?:ib|roce|iw|opa|usnic|rdma)(?:[ops][0-9]|x[0-9a-f]{12})`)
 )
 
 // hcaNames says by whom the RDMA devices are named, or why that is unknown.

@@ -3,7 +3,6 @@ package check
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"railwright.dev/railwright/internal/fabric"
@@ -192,7 +191,7 @@ func firmwareFix(n fabric.NIC) string {
 	var out []string
 	for _, o := range nic.FirmwareDCBX(n) {
 		if o.On == nil || *o.On {
-			out = append(out, o.Set)
+			out = append(out, o.Set())
 		}
 	}
 	return strings.Join(append(out, "reboot"), "; ")
@@ -312,18 +311,18 @@ func pausesCNPs(q *fabric.QoS, roce, cnp *fabric.Marking, priority int) bool {
 	return known && of == priority
 }
 
-func listWords(priorities []int) string {
-	if len(priorities) == 0 {
-		return "no priority"
+func listWords(priorities []int) string { return string(appendPriorities(nil, priorities)) }
+
+func appendPriorities(b []byte, priorities []int) []byte {
+	switch len(priorities) {
+	case 0:
+		return append(b, "no priority"...)
+	case 1:
+		b = append(b, "priority "...)
+	default:
+		b = append(b, "priorities "...)
 	}
-	words := make([]string, len(priorities))
-	for i, p := range priorities {
-		words[i] = strconv.Itoa(p)
-	}
-	if len(words) == 1 {
-		return "priority " + words[0]
-	}
-	return "priorities " + strings.Join(words, ", ")
+	return appendNumbers(b, priorities, ", ")
 }
 
 func nicPause() Rule {

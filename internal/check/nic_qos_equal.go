@@ -1,7 +1,6 @@
 package check
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -28,68 +27,84 @@ func nicQoSEqual() Rule {
 }
 
 // qosText is what a NIC does with traffic classes, a part a line, "name: value"; a part that was not read is absent.
-func qosText(q *fabric.QoS) string {
+func qosText(q *fabric.QoS) string { return string(appendQoS(nil, q)) }
+
+// appendQoS appends that text to nothing. Most NICs of a cluster have the same, which is kept once.
+func appendQoS(b []byte, q *fabric.QoS) []byte {
 	if q == nil {
-		return ""
+		return b
 	}
-	var b strings.Builder
-	put := func(name, value string) {
-		if b.Len() > 0 {
-			b.WriteByte('\n')
+	name := func(b []byte, of string) []byte {
+		if len(b) > 0 {
+			b = append(b, '\n')
 		}
-		b.WriteString(name + ": " + value)
+		return append(append(b, of...), ": "...)
 	}
 	if q.Trust != "" {
-		put("trust", q.Trust)
+		b = append(name(b, "trust"), q.Trust...)
 	}
 	if len(q.DSCP) > 0 {
-		put("priorities of DSCP values", dscpList(q.DSCP))
+		b = appendDSCP(name(b, "priorities of DSCP values"), q.DSCP)
 	}
 	if q.PFC != nil {
-		put("PFC", listWords(*q.PFC))
+		b = appendPriorities(name(b, "PFC"), *q.PFC)
 	}
 	if len(q.Queues) > 0 {
-		put("queues", strings.Trim(fmt.Sprint(q.Queues), "[]"))
+		b = appendNumbers(name(b, "queues"), q.Queues, " ")
 	}
 	if len(q.Schedulers) > 0 {
-		put("schedulers", schedulerList(q.Schedulers))
+		b = appendSchedulers(name(b, "schedulers"), q.Schedulers)
 	}
 	if q.RoCE != nil {
-		put("marking of RoCE", markWords(q.RoCE))
+		b = append(name(b, "marking of RoCE"), markWords(q.RoCE)...)
 	}
 	if q.CNP != nil {
-		put("marking of CNPs", markWords(q.CNP))
+		b = append(name(b, "marking of CNPs"), markWords(q.CNP)...)
 	}
 	if q.ECN != nil {
-		put("DCQCN", listWords(*q.ECN))
+		b = appendPriorities(name(b, "DCQCN"), *q.ECN)
 	}
 	if q.DCBX != "" {
-		put("DCBX", q.DCBX)
+		b = append(name(b, "DCBX"), q.DCBX...)
 	}
 	if q.Pause != nil {
-		put("global pause", strconv.FormatBool(*q.Pause))
+		b = strconv.AppendBool(name(b, "global pause"), *q.Pause)
 	}
-	return b.String()
+	return b
 }
 
-func dscpList(priorities map[int]int) string {
-	var out []string
-	for _, dscp := range slices.Sorted(maps.Keys(priorities)) {
-		out = append(out, fmt.Sprintf("%d:%d", dscp, priorities[dscp]))
-	}
-	return strings.Join(out, " ")
-}
-
-func schedulerList(list []fabric.Scheduler) string {
-	var out []string
-	for _, s := range list {
-		word := orWord(s.Algorithm, "-")
-		if s.Percent != nil && s.Algorithm == "ets" {
-			word += " " + strconv.Itoa(*s.Percent)
+func appendDSCP(b []byte, priorities map[int]int) []byte {
+	for i, dscp := range slices.Sorted(maps.Keys(priorities)) {
+		if i > 0 {
+			b = append(b, ' ')
 		}
-		out = append(out, word)
+		b = append(strconv.AppendInt(b, int64(dscp), 10), ':')
+		b = strconv.AppendInt(b, int64(priorities[dscp]), 10)
 	}
-	return strings.Join(out, ", ")
+	return b
+}
+
+func appendSchedulers(b []byte, list []fabric.Scheduler) []byte {
+	for i, s := range list {
+		if i > 0 {
+			b = append(b, ", "...)
+		}
+		b = append(b, orWord(s.Algorithm, "-")...)
+		if s.Percent != nil && s.Algorithm == "ets" {
+			b = strconv.AppendInt(append(b, ' '), int64(*s.Percent), 10)
+		}
+	}
+	return b
+}
+
+func appendNumbers(b []byte, list []int, between string) []byte {
+	for i, n := range list {
+		if i > 0 {
+			b = append(b, between...)
+		}
+		b = strconv.AppendInt(b, int64(n), 10)
+	}
+	return b
 }
 
 // digestQoS is that text, or why there is none. NICs are compared with those of the same driver and speed.
@@ -99,8 +114,8 @@ func (in NodeInput) digestQoS(n *fabric.NIC, t texts) (kind string, q trait) {
 		kind += " " + strconv.Itoa(*n.SpeedMbps) + " Mb/s"
 	}
 	in.missing(fabric.FactNICQoS, fabric.FactNICQoS+" "+n.Name)
-	if text := qosText(n.QoS); text != "" {
-		return t.keep(kind), t.trait(text, "")
+	if text := appendQoS(make([]byte, 0, 512), n.QoS); len(text) > 0 {
+		return t.keep(kind), trait{value: t.keepBytes(text)}
 	}
 	why := in.why("what it does with traffic classes was not read: `"+nic.ShowQoS(*n)+"` tells it", fabric.FactNICQoS+" "+n.Name, fabric.FactNICQoS)
 	return t.keep(kind), t.trait("", why)

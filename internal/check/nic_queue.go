@@ -3,6 +3,7 @@ package check
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"railwright.dev/railwright/internal/fabric"
@@ -75,9 +76,9 @@ func orShare(percent int) int {
 func queueWords(q *fabric.QoS, w roceIntent) string {
 	of := func(p int) string {
 		s := schedulerAt(q, q.Queues[p])
-		words := fmt.Sprintf("priority %d in queue %d, %s", p, q.Queues[p], orWord(s.Algorithm, "scheduler not read"))
+		words := "priority " + strconv.Itoa(p) + " in queue " + strconv.Itoa(q.Queues[p]) + ", " + orWord(s.Algorithm, "scheduler not read")
 		if s.Percent != nil && s.Algorithm == "ets" {
-			words += fmt.Sprintf(" %d %%", *s.Percent)
+			words += " " + strconv.Itoa(*s.Percent) + " %"
 		}
 		return words
 	}
@@ -209,11 +210,11 @@ func markWords(m *fabric.Marking) string {
 	case m.DSCP == nil && m.Priority == nil:
 		return "without a DSCP"
 	case m.DSCP == nil:
-		return fmt.Sprintf("in priority %d", *m.Priority)
+		return "in priority " + strconv.Itoa(*m.Priority)
 	case m.Priority == nil:
-		return fmt.Sprintf("with DSCP %d", *m.DSCP)
+		return "with DSCP " + strconv.Itoa(*m.DSCP)
 	}
-	return fmt.Sprintf("with DSCP %d in priority %d", *m.DSCP, *m.Priority)
+	return "with DSCP " + strconv.Itoa(*m.DSCP) + " in priority " + strconv.Itoa(*m.Priority)
 }
 
 func nicECN() Rule {

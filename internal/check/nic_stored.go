@@ -63,14 +63,15 @@ func judgeNICDCBX(in NodeInput) []Verdict {
 // storedWords tells the options that were read, the first that is on, or off where bad is false, and the command that reads
 // the first that is open.
 func storedWords(list []nic.Stored, bad bool) (seen []fabric.Evidence, wrong, open string) {
+	seen = make([]fabric.Evidence, 0, len(list))
 	for _, o := range list {
 		if o.Value != "" {
-			seen = append(seen, saw(o.Read, o.Option+" = "+o.Value))
+			seen = append(seen, saw(o.Read(), o.Option+" = "+o.Value))
 		}
 		switch {
 		case o.On == nil:
 			if open == "" {
-				open = o.Read
+				open = o.Read()
 			}
 		case *o.On == bad && wrong == "":
 			wrong = o.Option + " is " + o.Value
@@ -112,7 +113,7 @@ func judgeNICProfile(in NodeInput) []Verdict {
 			var fix []string
 			for _, o := range stored {
 				if o.On != nil && !*o.On {
-					fix = append(fix, o.Set)
+					fix = append(fix, o.Set())
 				}
 			}
 			return Verdict{

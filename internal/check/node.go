@@ -6,6 +6,7 @@ import (
 
 	"railwright.dev/railwright/internal/fabric"
 	"railwright.dev/railwright/internal/spark"
+	"railwright.dev/railwright/internal/topology"
 )
 
 // NodeInput is the input of a node rule.
@@ -20,13 +21,15 @@ type NodeInput struct {
 
 // nodeView is what many rules need, found once per node.
 type nodeView struct {
-	pci   map[string]*fabric.PCIDevice // by address
-	nics  []string                     // of the fabric
-	ports []portAt                     // of the fabric
-	cards []string                     // PCI functions of the fabric's NICs and RDMA devices
-	ends  []string                     // PCI functions between which GPU traffic runs: GPUs and cards
-	spark *spark.Spark                 // of a DGX Spark; nil: the machine is none, or nothing shows it
-	used  []bool                       // entries of Missing that a rule looked up; nil: none
+	pci       map[string]*fabric.PCIDevice // by address
+	nics      []string                     // of the fabric
+	ports     []portAt                     // of the fabric
+	cards     []string                     // PCI functions of the fabric's NICs and RDMA devices
+	ends      []string                     // PCI functions between which GPU traffic runs: GPUs and cards
+	spark     *spark.Spark                 // of a DGX Spark; nil: the machine is none, or nothing shows it
+	functions *topology.PCIFunctions       // with what is below each; nil: no rule has asked yet
+
+	used []bool // entries of Missing that a rule looked up; nil: none
 
 	reads func(path string) bool // whether a rule that applies to the node reads a fact
 
@@ -368,5 +371,5 @@ func (in NodeInput) pciWhy(unknown, fact, address string) string {
 // asNode returns a verdict about the node as a whole.
 func (in NodeInput) asNode(v Verdict) []Verdict {
 	v.Subject = fabric.NodeSubject(in.Facts.Node)
-	return []Verdict{v}
+	return append(in.room(1), v)
 }

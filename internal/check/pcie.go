@@ -2,6 +2,7 @@ package check
 
 import (
 	"fmt"
+	"strconv"
 
 	"railwright.dev/railwright/internal/fabric"
 	"railwright.dev/railwright/internal/topology"
@@ -98,7 +99,9 @@ func otherEnd(low fabric.PCILink, high *fabric.PCIDevice) bool {
 		high.Link.Speed == low.Speed && high.Link.Width == low.Width
 }
 
-func lanes(speed float64, width int) string { return fmt.Sprintf("%g GT/s x%d", speed, width) }
+func lanes(speed float64, width int) string {
+	return strconv.FormatFloat(speed, 'g', -1, 64) + " GT/s x" + strconv.Itoa(width)
+}
 
 func linkText(l fabric.PCILink) string {
 	return lanes(l.Speed, l.Width) + " of " + lanes(l.MaxSpeed, l.MaxWidth)

@@ -40,7 +40,12 @@ func (in NodeInput) dark() string {
 	return ""
 }
 
-func (in NodeInput) functions() *topology.PCIFunctions { return topology.NewPCIFunctions(in.Facts.PCI) }
+func (in NodeInput) functions() *topology.PCIFunctions {
+	if in.view.functions == nil {
+		in.view.functions = topology.NewPCIFunctions(in.Facts.PCI)
+	}
+	return in.view.functions
+}
 
 // gpuAddresses lists the GPUs in order of address, each once.
 func (in NodeInput) gpuAddresses() []string {

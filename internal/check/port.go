@@ -149,12 +149,11 @@ func judgeLinkErrors(in NodeInput) []Verdict {
 	return in.eachPort("", func(p portAt) Verdict {
 		name := in.Facts.Node + ":" + p.name
 		const want = "link_downed at most 10, the others 0"
-		source := p.sysfs("{counters,hw_counters}")
 		over, read, says := overLimit(p.port, limits)
 		if len(over) > 0 {
 			text := strings.Join(over, ", ")
 			return Verdict{
-				Status: fabric.Fail, Expected: want, Evidence: []fabric.Evidence{saw(source, text)},
+				Status: fabric.Fail, Expected: want, Evidence: []fabric.Evidence{saw(p.counters(), text)},
 				Why:  name + " counts " + text + " since its counters were cleared: " + says + ".",
 				Cost: "every packet from the lost one on is sent again, and a collective waits for its slowest link",
 				Fix:  onNode("read it again under load (rdma statistic show link "+fabric.ShellWord(p.name)+"); if it still grows, clean and reseat the cable, then replace it", in.Facts.Node),
@@ -168,19 +167,23 @@ func judgeLinkErrors(in NodeInput) []Verdict {
 			}
 			return Verdict{Why: in.why(why, append(paths, fabric.FactPortCounters, fabric.FactHCAs)...)}
 		}
-		return pass(want, saw(source, strings.Join(read, ", ")))
+		return pass(want, saw(p.counters(), strings.Join(read, ", ")))
 	})
 }
+
+// counters is where the counters of a port are.
+func (p portAt) counters() string { return p.sysfs("{counters,hw_counters}") }
 
 // overLimit lists the counters of a port that are over their limits, what the first of them means, and those that were
 // read.
 func overLimit(p *fabric.Port, limits []counterLimit) (over, read []string, says string) {
 	for _, l := range limits {
 		n, counted := p.Counters[l.name]
-		text := l.name + " " + strconv.FormatUint(n, 10)
-		if counted {
-			read = append(read, text)
+		if !counted {
+			continue
 		}
+		text := l.name + " " + strconv.FormatUint(n, 10)
+		read = append(read, text)
 		if n > l.limit {
 			over, says = append(over, text), orWord(says, l.says)
 		}

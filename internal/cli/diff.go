@@ -7,7 +7,6 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -153,7 +152,7 @@ func loadNode(ctx context.Context, from files.Files, arg string) (f *fabric.Fact
 }
 
 func (d differences) text(w io.Writer) error {
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	t := newTable(w)
 	if len(d.Differences) > 0 {
 		printf(t, "\tWHAT\t%s\t%s\tWHY\n", d.A, d.B)
 	}

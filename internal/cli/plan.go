@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -95,13 +94,13 @@ func (a *app) printCables(p *fabric.Plan) error {
 	if len(p.Cabling.Links) == 0 {
 		return nil
 	}
-	addresses := make(map[fabric.Endpoint]fabric.NICAddress)
+	addresses := make(map[fabric.Endpoint]fabric.NICAddress, len(p.Cabling.Links))
 	for _, n := range p.Addressing.Nodes {
 		for _, nic := range n.NICs {
 			addresses[fabric.Endpoint{Node: n.Node, NIC: nic.NIC}] = nic
 		}
 	}
-	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
+	w := newTable(a.stdout)
 	fmt.Fprintln(w, "\nNODE\tNIC\tRAIL\tADDRESS\tGATEWAY\tTABLE\tSWITCH\tPORT")
 	for _, l := range p.Cabling.Links {
 		address, gateway, table := "-", "-", "-"
@@ -131,7 +130,7 @@ func (a *app) printUplinks(p *fabric.Plan) error {
 			}
 		}
 	}
-	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
+	w := newTable(a.stdout)
 	fmt.Fprintln(w, "\nLEAF\tPORT\tADDRESS\tSPINE\tPORT\tADDRESS")
 	for _, l := range p.Cabling.Uplinks {
 		printf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", l.A.Node, l.A.NIC, orDash(addresses[l.A]), l.B.Node, l.B.NIC, orDash(addresses[l.B]))
@@ -147,7 +146,7 @@ func (a *app) printBill(p *fabric.Plan) error {
 	if len(p.Ports) > 0 {
 		return a.printWhole(p.Cabling.Bill)
 	}
-	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
+	w := newTable(a.stdout)
 	fmt.Fprintln(w, "\nCABLES\tFROM\tTO\tRATE\tSPLIT\tENDS AT FROM\tENDS AT TO\tUP TO")
 	for _, l := range p.Cabling.Bill {
 		length := "-"
@@ -161,7 +160,7 @@ func (a *app) printBill(p *fabric.Plan) error {
 
 // printWhole writes the bill of cables of machines whose ports have twins. They come with their ends; a split one has several.
 func (a *app) printWhole(bill []fabric.CableLot) error {
-	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
+	w := newTable(a.stdout)
 	fmt.Fprintln(w, "\nCABLES\tFROM\tTO\tRATE\tSPLIT")
 	for _, l := range bill {
 		printf(w, "%d\t%s\t%s\t%s\t%d\n", l.Cables, l.From, l.To, gbps(l.RateGbps), l.Split)
@@ -183,7 +182,7 @@ func (a *app) printSwitches(p *fabric.Plan) error {
 		}
 		names[text] = append(names[text], s.Name)
 	}
-	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
+	w := newTable(a.stdout)
 	fmt.Fprintln(w, "\nSWITCH\tROLE\tMODEL\tOS\tMTU\tPORTS IN USE\tRATE")
 	for _, text := range order {
 		fmt.Fprintf(w, "%s\t%s\n", fabric.Printable(draw.Names(names[text], 2)), text)
@@ -231,7 +230,7 @@ func (a *app) printMachines(p *fabric.Plan) error {
 	if len(p.Machines) == 0 {
 		return nil
 	}
-	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
+	w := newTable(a.stdout)
 	fmt.Fprintln(w, "\nMACHINE\tGPUS\tGPU\tNICS\tNIC\tRATE\tPCIE\tLANES\tSOURCE")
 	for _, m := range p.Machines {
 		printf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", m.ID, number(float64(m.GPUs)), orDash(m.GPU), number(float64(m.NICs)), orDash(m.NIC),
@@ -244,7 +243,7 @@ func (a *app) printTraffic(p *fabric.Plan) error {
 	if p.Traffic == nil {
 		return nil
 	}
-	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
+	w := newTable(a.stdout)
 	fmt.Fprintln(w, "\nCLASS\tDSCP\tPRIORITY\tPFC\tECN")
 	for _, c := range p.Traffic.Classes {
 		pfc, ecn := "off", "off"

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"fmt"
-	"text/tabwriter"
 
 	"railwright.dev/railwright/internal/draw"
 	"railwright.dev/railwright/internal/fabric"
@@ -26,7 +25,7 @@ func (a *app) printCloud(p *fabric.Plan) error {
 	}
 	c := p.Cloud
 	printf(a.stdout, "\nGoogle Cloud project %s, API server in %s, machines in %s, Kubernetes %s with resource.k8s.io/%s\n", c.Project, c.Location, c.Zone, c.Version, c.DRA)
-	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
+	w := newTable(a.stdout)
 	fmt.Fprintln(w, "\nNETWORK\tPROFILE\tMTU\tSUBNET\tRANGE\tFIREWALL ADMITS")
 	for _, n := range c.Networks {
 		for _, s := range n.Subnets {

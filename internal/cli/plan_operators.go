@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"text/tabwriter"
 
 	"railwright.dev/railwright/internal/fabric"
 	"railwright.dev/railwright/internal/report"
@@ -22,7 +21,7 @@ func (a *app) printOperators(p *fabric.Plan) error {
 		return errors.Join(a.printRelies(o.Relies), a.printSharedNICs(p))
 	}
 	printf(a.stdout, "\nOPERATORS  of Kubernetes %s, in this order; operators-up.sh of render installs them\n\n", o.Kubernetes)
-	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
+	w := newTable(a.stdout)
 	fmt.Fprintln(w, "RELEASE\tVERSION\tNAMESPACE\tREADY WHEN")
 	for _, r := range o.Releases {
 		printf(w, "%s\t%s\t%s\t%s\n", r.Name, r.Version, r.Namespace, readyText(r.Ready))
@@ -71,7 +70,7 @@ func (a *app) printSharedNICs(p *fabric.Plan) error {
 	if p.Pods == nil || len(p.Pods.NICs) == 0 {
 		return nil
 	}
-	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
+	w := newTable(a.stdout)
 	printf(w, "\nRESOURCE OF A RAIL\tINTERFACES\tVENDORS\tDEVICES\tDRIVERS\tLINK\tPODS AT A TIME\tSOURCE\n")
 	for _, n := range p.Pods.NICs {
 		printf(w, "%s%s\t%s\t%s\t%s\t%s\t%s\t%d\t%s\n", fabric.RDMAPrefix, n.Resource, strings.Join(n.Interfaces, ","), strings.Join(n.Vendors, ","), strings.Join(n.Devices, ","),

@@ -3,7 +3,6 @@ package cli
 import (
 	"fmt"
 	"strings"
-	"text/tabwriter"
 
 	"railwright.dev/railwright/internal/draw"
 	"railwright.dev/railwright/internal/fabric"
@@ -28,7 +27,7 @@ func (a *app) printVSphere(p *fabric.Plan) error {
 	if v.Mode == fabric.SRIOVToGuests {
 		printf(a.stdout, "         which virtual function a virtual machine gets, ESX chooses when it starts: each is as good\n")
 	}
-	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
+	w := newTable(a.stdout)
 	fmt.Fprintln(w, "\nESX HOST\tVIRTUAL MACHINES")
 	for _, h := range v.Hosts {
 		printf(w, "%s\t%s\n", h.Name, draw.Names(h.Nodes, 8))

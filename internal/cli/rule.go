@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -120,7 +119,7 @@ func (a *app) rule(_ context.Context, o ruleOptions) error {
 	case a.json():
 		return report.JSON(a.stdout, d)
 	case len(o.ids) == 0:
-		w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
+		w := newTable(a.stdout)
 		of := ""
 		for _, r := range d.Rules {
 			if part := r.part(); part != of {

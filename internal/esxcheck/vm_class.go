@@ -2,12 +2,11 @@ package esxcheck
 
 import (
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
-	"sync"
 
 	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/pattern"
 )
 
 // operatorMMIO is the size that VM Operator writes by itself where a class has devices and says none (vm-operator,
@@ -51,7 +50,7 @@ func operatorRule() Rule {
 	}
 }
 
-var fourHex = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9a-fA-F]{4}$`) })
+var fourHex = pattern.Plain(`^[0-9a-fA-F]{4}$`)
 
 // wrongBase reports an id that is hexadecimal and lacks its 0x: it is not a number, or another one. known tells ids of devices that are
 // passed through here.

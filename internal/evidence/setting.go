@@ -1,13 +1,13 @@
 package evidence
 
 import (
-	"regexp"
 	"strings"
-	"sync"
+
+	"railwright.dev/railwright/internal/pattern"
 )
 
 // inText finds NAME=value of the libraries' variables in a text, and how NCCL's log says it.
-var inText = pattern(`\b((?:NCCL|RCCL|UCX|FI|OMPI|TORCH|GLOO|HSA|CUDA)_[A-Z0-9_]+)\s*(?:=|set by environment to|set to)\s*("[^"]*"|\S+)`)
+var inText = pattern.Plain(`\b((?:NCCL|RCCL|UCX|FI|OMPI|TORCH|GLOO|HSA|CUDA)_[A-Z0-9_]+)\s*(?:=|set by environment to|set to)\s*("[^"]*"|\S+)`)
 
 // SettingsIn returns the settings that a text names.
 func SettingsIn(text string, seen Seen) []Setting {
@@ -18,9 +18,4 @@ func SettingsIn(text string, seen Seen) []Setting {
 		out = append(out, s)
 	}
 	return out
-}
-
-// pattern is a regular expression that is compiled when it is first used: most commands need none of them.
-func pattern(expression string) func() *regexp.Regexp {
-	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
 }

@@ -3,13 +3,15 @@ package evidence
 import (
 	"regexp"
 	"strings"
+
+	"railwright.dev/railwright/internal/pattern"
 )
 
 // maxText bounds what is read of one text, bytes: a person writes less.
 const maxText = 8 << 10
 
 // clauseEnd is where one thing that is said ends and another begins.
-var clauseEnd = pattern(`[;\n]|[.!?](?:\s|$)|,\s|\s(?:but|while|whereas|yet|otherwise|although|however)\s`)
+var clauseEnd = pattern.Plain(`[;\n]|[.!?](?:\s|$)|,\s|\s(?:but|while|whereas|yet|otherwise|although|however)\s`)
 
 // Read returns what a text of a person shows: contrasts, outcomes, and what it mentions.
 // Nothing of it is a fact: statements are weak, and what is said to be in order is no fault.
@@ -181,7 +183,7 @@ func (w *words) statements(clause string, seen Seen) []Evidence {
 }
 
 // inOrder finds a state in which a thing is as it should be.
-var inOrder = pattern(`(?i)\b(?:all|is|are|was|were) (?:\w+ )?(?:active|enabled|running|loaded|installed|configured|attached|correct|up|there)\b|\bno (?:errors?|drops?|retransmissions?)\b|\bdisabled and\b`)
+var inOrder = pattern.Plain(`(?i)\b(?:all|is|are|was|were) (?:\w+ )?(?:active|enabled|running|loaded|installed|configured|attached|correct|up|there)\b|\bno (?:errors?|drops?|retransmissions?)\b|\bdisabled and\b`)
 
 // SwitchesIn returns the ids of the states that a text names.
 func SwitchesIn(text string) []string {
@@ -199,4 +201,4 @@ func SwitchesIn(text string) []string {
 }
 
 // differs finds that a thing is not the same everywhere.
-var differs = pattern(`(?i)\bdiffer\w*|\bnot the same\b|\bmismatch\w*|\binconsistent\b`)
+var differs = pattern.Plain(`(?i)\bdiffer\w*|\bnot the same\b|\bmismatch\w*|\binconsistent\b`)

@@ -82,11 +82,18 @@ func (a *ACS) UnmarshalText(text []byte) error {
 // (PCI Express Base Specification 5.0, 7.7.8.3).
 func (a ACS) Flags() string {
 	names := [...]string{"SrcValid", "TransBlk", "ReqRedir", "CmpltRedir", "UpstreamFwd", "EgressCtrl", "DirectTrans"}
-	words := make([]string, len(names))
+	text := make([]byte, 0, 96)
 	for bit, name := range names {
-		words[bit] = name + map[bool]string{true: "+", false: "-"}[a.Control&(1<<bit) != 0]
+		if bit > 0 {
+			text = append(text, ' ')
+		}
+		sign := byte('-')
+		if a.Control&(1<<bit) != 0 {
+			sign = '+'
+		}
+		text = append(append(text, name...), sign)
 	}
-	return strings.Join(words, " ")
+	return string(text)
 }
 
 var atsWords = []string{"none", "off", "on"}

@@ -43,8 +43,8 @@ func (c PortCable) Joins(o PortCable) bool {
 // PortCables puts the links of twins together that are one cable: the planned ones, or those that were seen, also from both
 // ends. They stay in order.
 func (p *Plan) PortCables(links []Link) []PortCable {
-	var cables []PortCable
-	index := make(map[[2]PortEnd]int)
+	cables := slices.Grow([]PortCable(nil), len(links))
+	index := make(map[[2]PortEnd]int, len(links))
 	for _, l := range links {
 		c := PortCable{A: p.PortEnd(l.A), B: p.PortEnd(l.B)}
 		key := [2]PortEnd{c.A, c.B}

@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/pattern"
 )
 
 const (
@@ -18,16 +19,16 @@ const (
 )
 
 // kubeHead is the head of a table of kubectl get pods or kubectl get resourceclaims.
-var kubeHead = regexp.MustCompile(`^(?:NAMESPACE +)?NAME +(?:READY +STATUS|(?:RESOURCECLASSNAME +ALLOCATIONMODE +)?STATE) +.*\bAGE\b`)
+var kubeHead = pattern.Plain(`^(?:NAMESPACE +)?NAME +(?:READY +STATUS|(?:RESOURCECLASSNAME +ALLOCATIONMODE +)?STATE) +.*\bAGE\b`)
 
 func isKubeHead(line string) bool {
-	return strings.HasPrefix(line, "NAME") && kubeHead.MatchString(line)
+	return strings.HasPrefix(line, "NAME") && kubeHead().MatchString(line)
 }
 
 // kubeRow is a row of such a table: the name of an object of Kubernetes, and states.
-var kubeRow = regexp.MustCompile(`^[a-z0-9][a-z0-9.-]* +\S.* [0-9]+[smhdy][0-9smhdy]*(?: |$)`)
+var kubeRow = pattern.Plain(`^[a-z0-9][a-z0-9.-]* +\S.* [0-9]+[smhdy][0-9smhdy]*(?: |$)`)
 
-func isKubeRow(line string) bool { return isKubeHead(line) || kubeRow.MatchString(line) }
+func isKubeRow(line string) bool { return isKubeHead(line) || kubeRow().MatchString(line) }
 
 func knowsKubeTable(text string) bool { return hasLine(text, isKubeHead) }
 
@@ -42,7 +43,7 @@ func parseKubeTable(text, _ string) (fabric.Facts, error) {
 			head = line
 			continue
 		}
-		if head == "" || !kubeRow.MatchString(line) || len(k.Claims)+len(k.Pods) >= maxDevices {
+		if head == "" || !kubeRow().MatchString(line) || len(k.Claims)+len(k.Pods) >= maxDevices {
 			continue
 		}
 		name := column(head, line, "NAME")
@@ -85,7 +86,7 @@ func absentNode(name string) string {
 }
 
 // kubeTop is the version of an object's API, where YAML or JSON has it.
-var kubeTop = regexp.MustCompile(`(?m)^ *-? *"?apiVersion"?:`)
+var kubeTop = pattern.Plain(`(?m)^ *-? *"?apiVersion"?:`)
 
 // knowsKubeObjects knows claims, pods and slices as YAML or JSON.
 func knowsKubeObjects(text string) bool {
@@ -140,7 +141,7 @@ type kubeAttribute struct {
 
 // parseKubeObjects reads claims, pods and slices of a text. What stands behind a document that cannot be read is unknown.
 func parseKubeObjects(text, _ string) (fabric.Facts, error) {
-	if !knowsKubeObjects(text) || !kubeTop.MatchString(text) {
+	if !knowsKubeObjects(text) || !kubeTop().MatchString(text) {
 		return fabric.Facts{}, errForeignText
 	}
 	k := &fabric.KubeState{}

@@ -20,6 +20,40 @@ type decoder struct {
 	text bytes.Buffer // the file
 	in   bytes.Reader
 	json *json.Decoder
+	last lengths
+}
+
+// lengths are how long the lists of the last facts are. Those that follow are mostly of a machine of the same kind: lists that
+// have room from the beginning are not copied as they grow.
+type lengths struct{ nics, hcas, gpus, pci int }
+
+func (l lengths) room() *fabric.Facts {
+	return &fabric.Facts{
+		NICs: roomFor[fabric.NIC](l.nics), HCAs: roomFor[fabric.HCA](l.hcas),
+		GPUs: roomFor[fabric.GPU](l.gpus), PCI: roomFor[fabric.PCIDevice](l.pci),
+	}
+}
+
+// lengthsOf returns the lengths of facts that were decoded into such a room, and takes back the room of what they do not have.
+func lengthsOf(f *fabric.Facts) lengths {
+	f.NICs, f.HCAs, f.GPUs, f.PCI = decoded(f.NICs), decoded(f.HCAs), decoded(f.GPUs), decoded(f.PCI)
+	return lengths{len(f.NICs), len(f.HCAs), len(f.GPUs), len(f.PCI)}
+}
+
+func roomFor[T any](n int) []T {
+	if n == 0 {
+		return nil
+	}
+	return make([]T, 0, n)
+}
+
+// decoded is a list that was decoded: one that was not in the text has its room and nothing in it, one that is empty there has
+// neither.
+func decoded[T any](list []T) []T {
+	if len(list) == 0 && cap(list) > 0 {
+		return nil
+	}
+	return list
 }
 
 func newDecoder() *decoder {
@@ -54,8 +88,9 @@ func (d *decoder) parse(text []byte) (*fabric.Facts, error) {
 		return nil, fmt.Errorf("larger than %d bytes", maxFactsFile)
 	}
 	d.in.Reset(text)
-	var f fabric.Facts
-	err := d.json.Decode(&f)
+	f := d.last.room()
+	err := d.json.Decode(f)
+	d.last = lengthsOf(f)
 	var m fabric.Meta
 	if err != nil && json.Unmarshal(text, &m) != nil {
 		return nil, fmt.Errorf("facts: %w", jsonError(err, text))
@@ -74,7 +109,7 @@ func (d *decoder) parse(text []byte) (*fabric.Facts, error) {
 	if _, err := d.json.Token(); err != io.EOF {
 		return nil, errors.New("facts: more behind them")
 	}
-	return &f, nil
+	return f, nil
 }
 
 // jsonError tells a file that was cut from one that was never whole.

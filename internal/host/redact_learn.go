@@ -4,10 +4,10 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
+
+	"railwright.dev/railwright/internal/pattern"
 )
 
 // nameFiles hold the name of the host and nothing else.
@@ -135,8 +135,8 @@ func isAlphanumeric(c byte) bool {
 }
 
 var (
-	labelledGUID = pattern(`(?i)(?:guid\W{1,12}|\b[HSRC]-)(?:0x)?([0-9a-f]{16})\b`)
-	labelledName = pattern(`"(?:MF0;)?([A-Za-z0-9][\w.-]*)(?: (?:mlx|HCA|ib|rdma|bnxt|ionic|roce)[^"\n]*|:[A-Z]+\d+/[^"\n]*)"`)
+	labelledGUID = pattern.Plain(`(?i)(?:guid\W{1,12}|\b[HSRC]-)(?:0x)?([0-9a-f]{16})\b`)
+	labelledName = pattern.Plain(`"(?:MF0;)?([A-Za-z0-9][\w.-]*)(?: (?:mlx|HCA|ib|rdma|bnxt|ionic|roce)[^"\n]*|:[A-Z]+\d+/[^"\n]*)"`)
 )
 
 func (r *redactor) learnFile(name string, data []byte) {
@@ -226,9 +226,4 @@ func (r *redactor) learnMAC(digits string) {
 	if n, err := hex.Decode(m[:], []byte(digits[:min(len(digits), 12)])); err == nil && n == len(m) && m != [6]byte{} {
 		r.macs[m] = true
 	}
-}
-
-// pattern is a regular expression that is compiled when it is first used: most commands need none of them.
-func pattern(expression string) func() *regexp.Regexp {
-	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
 }

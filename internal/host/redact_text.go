@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"railwright.dev/railwright/internal/pattern"
 )
 
 // span is a part of a text and what replaces it.
@@ -71,17 +73,17 @@ func merge(claimed, found []span) []span {
 }
 
 var (
-	labelledSerial = pattern(`(?i)(?:\b|_)(?:(?:serial|s/n|sn|asset[ _-]?tag|service[ _-]?tag)(?:[ _-]?(?:number|num|no)\b\.?)?)["\]]?[ \t]*[:=][ \t]*"?([0-9A-Za-z][\w./-]*)`)
+	labelledSerial = pattern.Plain(`(?i)(?:\b|_)(?:(?:serial|s/n|sn|asset[ _-]?tag|service[ _-]?tag)(?:[ _-]?(?:number|num|no)\b\.?)?)["\]]?[ \t]*[:=][ \t]*"?([0-9A-Za-z][\w./-]*)`)
 	// labelledID is the number of a GPU that its maker gives out once: rocm-smi, nvidia-smi -q (per-device identifier).
-	labelledID   = pattern(`(?i)\b(?:unique[ _-]?id|gpu pdi)[ \t]*:[ \t]*(?:0x)?([0-9a-f]{8,})\b`)
-	uuids        = pattern(`(?i)\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b|\b[0-9a-f]{32}\b`)
-	bytePairs    = pattern(`(?i)[0-9a-f]{2}(?:[:-][0-9a-f]{2}){5,}`)
-	colonGroups  = pattern(`[0-9a-fA-F]*:[0-9a-fA-F:]*:[0-9a-fA-F:.]*`)
-	manyDigits   = pattern(`(?i)[0-9a-f]{12,16}|[0-9a-f]{4}\.[0-9a-f]{4}\.[0-9a-f]{4}`)
-	quads        = pattern(`\d{1,3}(?:\.\d{1,3}){3}(?:/\d{1,2})?`)
-	chipIDs      = pattern(`(?m)^ *(?:GPU PDI|GPU Fabric GUID) +: 0x([0-9a-fA-F]{6,32})`)
-	homeFolders  = pattern(`(?:/home|/Users)/([^/\s"':;,()<>]+)`)
-	processNames = pattern(`(?m)^ *Process ID +: [0-9]+\n(?: +Type +: .*\n)? +Name +: (\S.*)$`)
+	labelledID   = pattern.Plain(`(?i)\b(?:unique[ _-]?id|gpu pdi)[ \t]*:[ \t]*(?:0x)?([0-9a-f]{8,})\b`)
+	uuids        = pattern.Plain(`(?i)\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b|\b[0-9a-f]{32}\b`)
+	bytePairs    = pattern.Plain(`(?i)[0-9a-f]{2}(?:[:-][0-9a-f]{2}){5,}`)
+	colonGroups  = pattern.Plain(`[0-9a-fA-F]*:[0-9a-fA-F:]*:[0-9a-fA-F:.]*`)
+	manyDigits   = pattern.Plain(`(?i)[0-9a-f]{12,16}|[0-9a-f]{4}\.[0-9a-f]{4}\.[0-9a-f]{4}`)
+	quads        = pattern.Plain(`\d{1,3}(?:\.\d{1,3}){3}(?:/\d{1,2})?`)
+	chipIDs      = pattern.Plain(`(?m)^ *(?:GPU PDI|GPU Fabric GUID) +: 0x([0-9a-fA-F]{6,32})`)
+	homeFolders  = pattern.Plain(`(?:/home|/Users)/([^/\s"':;,()<>]+)`)
+	processNames = pattern.Plain(`(?m)^ *Process ID +: [0-9]+\n(?: +Type +: .*\n)? +Name +: (\S.*)$`)
 )
 
 // findHomes finds the names of people in paths.
@@ -308,7 +310,7 @@ func standsAlone(text string, from, to int) bool {
 	return !isAlphanumeric(text[to]) && !isNumber
 }
 
-var versionWords = pattern(`(?i)version|firmware|fw|driver|release|revision|\brev\b|pkg|bios|ofed|build`)
+var versionWords = pattern.Plain(`(?i)version|firmware|fw|driver|release|revision|\brev\b|pkg|bios|ofed|build`)
 
 // speaksOfVersion looks at the words before a place in the same line, and at the name of the file.
 func speaksOfVersion(before, context string) bool {
@@ -358,7 +360,7 @@ func lowerASCII(text string) string {
 	return string(b)
 }
 
-var queryFlag = pattern(`--query-[a-z-]+=(\S+)`)
+var queryFlag = pattern.Plain(`--query-[a-z-]+=(\S+)`)
 
 // columns replaces the serial numbers in a table that nvidia-smi was asked for by the names of its columns.
 func (r *redactor) columns(command, text string) string {

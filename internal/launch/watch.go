@@ -2,7 +2,6 @@ package launch
 
 import (
 	"cmp"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -10,6 +9,7 @@ import (
 	"time"
 
 	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/pattern"
 )
 
 // Watch joins the logs of pods to launches.
@@ -262,9 +262,7 @@ func jobSetPod(name string) (set string, rank int, ok bool) {
 	return "", 0, false
 }
 
-var jobSetName = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^(.+)-(` + fabric.LeaderJob + `|` + fabric.WorkersJob + `)-0-(\d{1,4})(?:-[bcdfghjklmnpqrstvwxz2456789]{5})?$`)
-})
+var jobSetName = pattern.Plain(`^(.+)-(` + fabric.LeaderJob + `|` + fabric.WorkersJob + `)-0-(\d{1,4})(?:-[bcdfghjklmnpqrstvwxz2456789]{5})?$`)
 
 // common is what all names begin with, without a dash at its end.
 func common(names []string) string {

@@ -2,12 +2,11 @@ package loadtest
 
 import (
 	"cmp"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
 	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/pattern"
 )
 
 // findBlocks returns the results that vllm bench serve and sglang.bench_serving print: from "Serving Benchmark Result"
@@ -53,7 +52,7 @@ func (b *block) closing(line string) bool {
 }
 
 // blockSpread parts "P99 TTFT (ms)" into its statistic and what it is of.
-var blockSpread = pattern(`^(Mean|Median|Max|Std|P\d+(?:\.\d+)?) (TTFT|TPOT|ITL|E2E Latency|E2EL)$`)
+var blockSpread = pattern.Plain(`^(Mean|Median|Max|Std|P\d+(?:\.\d+)?) (TTFT|TPOT|ITL|E2E Latency|E2EL)$`)
 
 // read takes one line: a name, a colon, and a value.
 func (b *block) read(line int, text string) {
@@ -258,9 +257,4 @@ func lengths(t *fabric.LoadTest) {
 	if t.OutputTokens != nil && t.Output == nil {
 		t.Output = fabric.LoadSpread{"avg": *t.OutputTokens / n}
 	}
-}
-
-// pattern is a regular expression that is compiled when it is first used: most commands need none of them.
-func pattern(expression string) func() *regexp.Regexp {
-	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
 }

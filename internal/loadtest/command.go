@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/pattern"
 )
 
 // command is the call of a load generator as it stands in a text: what was asked of the run.
@@ -16,17 +17,17 @@ type command struct {
 }
 
 var (
-	assignment = pattern(`^\s*(?:export\s+)?([A-Za-z_][A-Za-z0-9_]*)=("[^"]*"|'[^']*'|[^\s;]*)\s*$`)
-	variable   = pattern(`\$\{?([A-Za-z_][A-Za-z0-9_]*)\}?`)
-	argument   = pattern(`(\w+)=('[^']*'|[^,)]*)`) // of a Namespace that Python prints
-	word       = pattern(`(?:'[^']*'|"[^"]*"|[^\s'"])+`)
+	assignment = pattern.Plain(`^\s*(?:export\s+)?([A-Za-z_][A-Za-z0-9_]*)=("[^"]*"|'[^']*'|[^\s;]*)\s*$`)
+	variable   = pattern.Plain(`\$\{?([A-Za-z_][A-Za-z0-9_]*)\}?`)
+	argument   = pattern.Plain(`(\w+)=('[^']*'|[^,)]*)`) // of a Namespace that Python prints
+	word       = pattern.Plain(`(?:'[^']*'|"[^"]*"|[^\s'"])+`)
 
-	callAIPerf = pattern(`\baiperf profile\b`)
-	callGenAI  = pattern(`\bgenai-perf (?:profile\b|-m\b|--)`)
+	callAIPerf = pattern.Plain(`\baiperf profile\b`)
+	callGenAI  = pattern.Plain(`\bgenai-perf (?:profile\b|-m\b|--)`)
 	// callPerf is the program that GenAI-Perf runs, and prints with the load (genai_perf/subcommand/subcommand.py).
-	callPerf   = pattern(`\bperf_analyzer -m `)
-	callVLLM   = pattern(`\bvllm bench serve\b|\bbenchmark_serving\.py\b|^\s*Namespace\(.*\bnum_prompts=`)
-	callSGLang = pattern(`\bsglang\.bench_serving\b|\bbenchmark_args=Namespace\(`)
+	callPerf   = pattern.Plain(`\bperf_analyzer -m `)
+	callVLLM   = pattern.Plain(`\bvllm bench serve\b|\bbenchmark_serving\.py\b|^\s*Namespace\(.*\bnum_prompts=`)
+	callSGLang = pattern.Plain(`\bsglang\.bench_serving\b|\bbenchmark_args=Namespace\(`)
 )
 
 // findCommands returns the calls of load generators in a text, with the variables of its shell put in where they are set.

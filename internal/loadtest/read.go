@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/pattern"
 )
 
 // MaxBytes bounds a file: the records of a million requests are larger, and are read by their summary.
@@ -92,8 +93,8 @@ func runsOf(tables []table) (tests []fabric.LoadTest) {
 }
 
 var (
-	colour     = pattern("\x1b\\[[0-9;?]*[A-Za-z]")
-	loadFolder = pattern(`(?:^|[-_])(concurrency|request_rate)_?(\d+(?:\.\d+)?)$`)
+	colour     = pattern.Plain("\x1b\\[[0-9;?]*[A-Za-z]")
+	loadFolder = pattern.Plain(`(?:^|[-_])(concurrency|request_rate)_?(\d+(?:\.\d+)?)$`)
 )
 
 // splitLines parts a text; colours and carriage returns of a terminal are dropped.

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/pattern"
 )
 
 // Tools, as reports name them.
@@ -112,7 +113,7 @@ func numbersAtEnd(line string) []string {
 	return append([]string{m[1]}, strings.Fields(m[2])...)
 }
 
-var rowAtEnd = pattern(`^([A-Za-z].*?)\s+((?:-?[\d.,]+|N/A)(?:\s+(?:-?[\d.,]+|N/A))*)$`)
+var rowAtEnd = pattern.Plain(`^([A-Za-z].*?)\s+((?:-?[\d.,]+|N/A)(?:\s+(?:-?[\d.,]+|N/A))*)$`)
 
 // findTables returns the tables of a text whose lines are given.
 func findTables(lines []string) []table {

@@ -5,12 +5,14 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"railwright.dev/railwright/internal/pattern"
 )
 
 func itoa(n int) string { return strconv.Itoa(n) }
 
 // dockerLine is a line that begins a docker, podman or nerdctl run.
-var dockerLine = pattern(`^[ \t]*(?:\$ |# )?(?:sudo )?(?:exec )?(?:docker|podman|nerdctl) (?:run|create)\b`)
+var dockerLine = pattern.Plain(`^[ \t]*(?:\$ |# )?(?:sudo )?(?:exec )?(?:docker|podman|nerdctl) (?:run|create)\b`)
 
 // dockerRuns are the run commands of a text, each with the lines that continue it; none: the text is something else.
 func dockerRuns(text string) (out []Command) {

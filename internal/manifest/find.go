@@ -2,10 +2,12 @@ package manifest
 
 import (
 	"strings"
+
+	"railwright.dev/railwright/internal/pattern"
 )
 
 // signs are what a text has that may hold a manifest; a log of gigabytes is not read whole for anything less.
-var signs = pattern(`(?m)^[ \t>]*(?:apiVersion:|"apiVersion":|kind:|containers:|services:|rdmaSharedDevicePlugin:|leaderWorkerTemplate:|(?:\$ |# )?(?:sudo )?(?:docker|podman|nerdctl) (?:run|create)\b)`)
+var signs = pattern.Plain(`(?m)^[ \t>]*(?:apiVersion:|"apiVersion":|kind:|containers:|services:|rdmaSharedDevicePlugin:|leaderWorkerTemplate:|(?:\$ |# )?(?:sudo )?(?:docker|podman|nerdctl) (?:run|create)\b)`)
 
 // Likely reports whether a text, or its head, may hold a manifest.
 func Likely(head []byte) bool { return signs().Match(head) }
@@ -46,9 +48,9 @@ func Find(name string, text []byte) (found Found, ok bool) {
 }
 
 // holdsPods is what a manifest of pods has, even one that is no YAML.
-var holdsPods = pattern(`(?m)^[ \t-]*(?:containers|image):`)
+var holdsPods = pattern.Plain(`(?m)^[ \t-]*(?:containers|image):`)
 
-var firstKey = pattern(`^(?:[A-Za-z"{][\w.\-/"]*:|\{\{|---|%YAML|\{)`)
+var firstKey = pattern.Plain(`^(?:[A-Za-z"{][\w.\-/"]*:|\{\{|---|%YAML|\{)`)
 
 // beginsManifest reports whether a text is a manifest from its first line on, comments aside: YAML or JSON with a sign of one.
 func beginsManifest(body string) bool {
@@ -82,7 +84,7 @@ func onlyRuns(body string) bool {
 	return runs > 0
 }
 
-var topKey = pattern(`^[A-Za-z][\w-]*:(?: |$)`)
+var topKey = pattern.Plain(`^[A-Za-z][\w-]*:(?: |$)`)
 
 // blocks are the parts of a text that may be manifests: fenced code, and runs of lines that begin with a key of an object.
 func blocks(body string) (out []part) {

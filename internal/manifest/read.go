@@ -3,13 +3,12 @@ package manifest
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
-	"sync"
 
 	"go.yaml.in/yaml/v3"
 
 	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/pattern"
 )
 
 // Largest text that is read, in bytes: a manifest is written by people or rendered from what they wrote, and etcd holds at most
@@ -90,9 +89,9 @@ func split(text string) (out []part) {
 }
 
 var (
-	expression  = pattern(`\{\{[^\n]*?\}\}`)
-	wholeLine   = pattern(`^\s*(?:\{\{[^\n]*?\}\}\s*)+$`)
-	listOfHoles = pattern(`^(\s*)-\s*\{\{[^\n]*?\}\}\s*$`)
+	expression  = pattern.Plain(`\{\{[^\n]*?\}\}`)
+	wholeLine   = pattern.Plain(`^\s*(?:\{\{[^\n]*?\}\}\s*)+$`)
+	listOfHoles = pattern.Plain(`^(\s*)-\s*\{\{[^\n]*?\}\}\s*$`)
 )
 
 // mask puts holes where a template has expressions, and leaves out lines that are nothing else, so that the rest is YAML. It
@@ -167,7 +166,7 @@ func (f *File) readDocument(text string, line int) error {
 	return nil
 }
 
-var lineOfError = pattern(`line (\d+)`)
+var lineOfError = pattern.Plain(`line (\d+)`)
 
 // shifted is an error of the YAML reader with the lines of the file.
 func shifted(text string, by int) string {
@@ -237,9 +236,4 @@ func join(path, key string) string {
 		return key
 	}
 	return path + "." + key
-}
-
-// pattern is a regular expression that is compiled when it is first used: most commands need none of them.
-func pattern(expression string) func() *regexp.Regexp {
-	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
 }

@@ -1,14 +1,13 @@
 package manifestcheck
 
 import (
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 
 	"railwright.dev/railwright/internal/manifest"
 	"railwright.dev/railwright/internal/ncclenv"
+	"railwright.dev/railwright/internal/pattern"
 )
 
 // takesPart reports whether a container is one that serves or runs collectives.
@@ -188,7 +187,7 @@ func (s scene) settings() map[string]manifest.Text {
 	return out
 }
 
-var variable = pattern(`^[A-Z_][A-Z0-9_]*$`)
+var variable = pattern.Plain(`^[A-Z_][A-Z0-9_]*$`)
 
 // nodes is how many pods or machines work on one model or job, and who says so; 1 where nothing says more, 0 where it is open.
 func (s scene) nodes() (n int, line int, source string) {
@@ -202,9 +201,4 @@ func (s scene) nodes() (n int, line int, source string) {
 		return e.nnodes.n, e.cmd.Line, "--nnodes " + e.nnodes.text
 	}
 	return 1, 0, ""
-}
-
-// pattern is a regular expression that is compiled when it is first used: most commands need none of them.
-func pattern(expression string) func() *regexp.Regexp {
-	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"railwright.dev/railwright/internal/manifest"
+	"railwright.dev/railwright/internal/pattern"
 )
 
 // count is a number of a command line.
@@ -108,7 +109,7 @@ func (s scene) count(c manifest.Command, names ...string) count {
 	return count{n: n, set: true, known: err == nil, text: v}
 }
 
-var reference = pattern(`\$\(([A-Za-z_][A-Za-z0-9_]*)\)|\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}|\$([A-Za-z_][A-Za-z0-9_]*)`)
+var reference = pattern.Plain(`\$\(([A-Za-z_][A-Za-z0-9_]*)\)|\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}|\$([A-Za-z_][A-Za-z0-9_]*)`)
 
 // expand puts the values of variables where a word refers to them: $(NAME) of Kubernetes, $NAME and ${NAME:-default} of a shell.
 // What is unknown stays as it is. LWS sets LWS_GROUP_SIZE itself (pkg/utils/pod/pod_utils.go).

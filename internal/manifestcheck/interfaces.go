@@ -8,6 +8,7 @@ import (
 	"railwright.dev/railwright/internal/fabric"
 	"railwright.dev/railwright/internal/manifest"
 	"railwright.dev/railwright/internal/ncclenv"
+	"railwright.dev/railwright/internal/pattern"
 )
 
 const (
@@ -70,7 +71,7 @@ func (s scene) exactNames(name string, t manifest.Text) []fabric.Finding {
 
 // containerInterface are the names that a pod of the pod network has without further networks: containerd and CRI-O call the
 // interface of the CNI eth0 (containerd internal/cri: defaultIfName).
-var containerInterface = pattern(`^(?:eth0?|e|et|lo?)$`)
+var containerInterface = pattern.Plain(`^(?:eth0?|e|et|lo?)$`)
 
 // podInterfaces fails names of host interfaces in a pod that has the pod network alone.
 func (s scene) podInterfaces(name string, t manifest.Text, seen fabric.Evidence) []fabric.Finding {
@@ -189,7 +190,7 @@ func hostIPRule() Rule {
 	}
 }
 
-var ncclenvAddress = pattern(`^\d{1,3}(?:\.\d{1,3}){3}$`)
+var ncclenvAddress = pattern.Plain(`^\d{1,3}(?:\.\d{1,3}){3}$`)
 
 // problemOf is what is wrong with the value of a variable of NCCL.
 func problemOf(name, value string) string {

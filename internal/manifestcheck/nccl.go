@@ -10,6 +10,7 @@ import (
 	"railwright.dev/railwright/internal/fabric"
 	"railwright.dev/railwright/internal/manifest"
 	"railwright.dev/railwright/internal/ncclenv"
+	"railwright.dev/railwright/internal/pattern"
 )
 
 func ncclNameRule() Rule {
@@ -79,8 +80,8 @@ func ncclValueRule() Rule {
 // kernelName is what drivers call their RDMA devices, with a number (drivers/infiniband), those of images of clouds included
 // (mlx5_ib0 and mlx5_an0 of Azure's HPC images); placeName is what udev makes of them: rdma_rename of rdma-core (link layer, then the PCI place or the GUID).
 var (
-	kernelName = pattern(`^(?:mlx[45]_(?:bond_?|ib|an)?|bnxt_re(?:_bond)?|ionic_|irdma|i40iw|efa_|mana_|hns_|erdma_|qedr|cxgb4_|hfi1_|mthca|ocrdma|rxe|siw|shca_|usnic_)_?[0-9]+$`)
-	placeName  = pattern(`^(?:ib|roce|iw|opa|usnic|rdma)(?:P[0-9]+)?(?:[ops][0-9][a-z0-9]*|x[0-9a-f]{12})(?:_[0-9]+)?$`)
+	kernelName = pattern.Plain(`^(?:mlx[45]_(?:bond_?|ib|an)?|bnxt_re(?:_bond)?|ionic_|irdma|i40iw|efa_|mana_|hns_|erdma_|qedr|cxgb4_|hfi1_|mthca|ocrdma|rxe|siw|shca_|usnic_)_?[0-9]+$`)
+	placeName  = pattern.Plain(`^(?:ib|roce|iw|opa|usnic|rdma)(?:P[0-9]+)?(?:[ops][0-9][a-z0-9]*|x[0-9a-f]{12})(?:_[0-9]+)?$`)
 )
 
 // stems are beginnings of those names, which a prefix of NCCL may be or begin with.

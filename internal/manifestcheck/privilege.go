@@ -7,14 +7,15 @@ import (
 
 	"railwright.dev/railwright/internal/fabric"
 	"railwright.dev/railwright/internal/manifest"
+	"railwright.dev/railwright/internal/pattern"
 )
 
 // secretName is what variables and flags that hold a secret are called; secretValue are forms of tokens that give themselves away
 // (Hugging Face hf_, NVIDIA NGC nvapi-, GitHub gh?_, OpenAI sk-, AWS AKIA).
 var (
-	secretName  = pattern(`(?i)(?:^|[_-])(?:token|password|passwd|secret|api[_-]?key|access[_-]?key|secret[_-]?key|private[_-]?key|credentials?|psk)$`)
-	secretValue = pattern(`\b(?:hf_[A-Za-z0-9]{30,}|nvapi-[A-Za-z0-9_-]{30,}|gh[pousr]_[A-Za-z0-9]{30,}|sk-[A-Za-z0-9_-]{24,}|AKIA[A-Z0-9]{16})\b`)
-	standIn     = pattern(`(?i)^$|^[<\[{$].*|^(?:your|my|xxx|changeme|replace|todo|dummy|none|null|empty|example|token|secret|placeholder|\*+|\.\.\.|x+|hf_x+|hf_\.+|sk-x+).*`)
+	secretName  = pattern.Plain(`(?i)(?:^|[_-])(?:token|password|passwd|secret|api[_-]?key|access[_-]?key|secret[_-]?key|private[_-]?key|credentials?|psk)$`)
+	secretValue = pattern.Plain(`\b(?:hf_[A-Za-z0-9]{30,}|nvapi-[A-Za-z0-9_-]{30,}|gh[pousr]_[A-Za-z0-9]{30,}|sk-[A-Za-z0-9_-]{24,}|AKIA[A-Z0-9]{16})\b`)
+	standIn     = pattern.Plain(`(?i)^$|^[<\[{$].*|^(?:your|my|xxx|changeme|replace|todo|dummy|none|null|empty|example|token|secret|placeholder|\*+|\.\.\.|x+|hf_x+|hf_\.+|sk-x+).*`)
 )
 
 // secret is a token or password that stands in a text, and what holds it.

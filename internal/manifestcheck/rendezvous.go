@@ -7,13 +7,14 @@ import (
 
 	"railwright.dev/railwright/internal/fabric"
 	"railwright.dev/railwright/internal/manifest"
+	"railwright.dev/railwright/internal/pattern"
 )
 
 // resolver finds programs in a substitution that look a name up.
-var resolver = pattern(`\b(?:getent|nslookup|dig|host|resolveip|gethostbyname)\b`)
+var resolver = pattern.Plain(`\b(?:getent|nslookup|dig|host|resolveip|gethostbyname)\b`)
 
 // substituted is a variable that takes the output of a command: NAME=$(...), or in backquotes.
-var substituted = pattern("^([A-Za-z_][A-Za-z0-9_]*)=(\\$\\(.*|`.*)")
+var substituted = pattern.Plain("^([A-Za-z_][A-Za-z0-9_]*)=(\\$\\(.*|`.*)")
 
 func leaderWaitRule() Rule {
 	return Rule{

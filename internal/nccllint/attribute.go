@@ -2,14 +2,14 @@ package nccllint
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
-	"sync"
 
 	"github.com/agext/levenshtein"
+
 	"railwright.dev/railwright/internal/fabric"
 	"railwright.dev/railwright/internal/ncclxml"
+	"railwright.dev/railwright/internal/pattern"
 )
 
 // attributeRules check attributes of all elements.
@@ -231,7 +231,7 @@ func (r *parsedFile) filled(e *ncclxml.Element) bool {
 }
 
 // plainNumber is a number that C and people read alike; only to C a leading zero means octal.
-var plainNumber = pattern(`^[+-]?(?:0|[1-9][0-9]*|0[xX][0-9A-Fa-f]+)$`)
+var plainNumber = pattern.Plain(`^[+-]?(?:0|[1-9][0-9]*|0[xX][0-9A-Fa-f]+)$`)
 
 // numberAttributes are those that NCCL reads with strtol, except those with a rule of their own.
 func numberAttributes(element string) []string {
@@ -282,7 +282,7 @@ func meantNumber(text string) (number int64, ok bool) {
 	return number, err == nil
 }
 
-var entity = pattern(`&(?:#[0-9]+|#x[0-9A-Fa-f]+|[A-Za-z][A-Za-z0-9]*);`)
+var entity = pattern.Plain(`&(?:#[0-9]+|#x[0-9A-Fa-f]+|[A-Za-z][A-Za-z0-9]*);`)
 
 func checkEntities(r *parsedFile) []verdict {
 	return r.everyElement(func(e *ncclxml.Element) []verdict {
@@ -296,9 +296,4 @@ func checkEntities(r *parsedFile) []verdict {
 		}
 		return out
 	})
-}
-
-// pattern is a regular expression that is compiled when it is first used: most commands need none of them.
-func pattern(expression string) func() *regexp.Regexp {
-	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
 }

@@ -7,6 +7,7 @@ import (
 
 	"railwright.dev/railwright/internal/fabric"
 	"railwright.dev/railwright/internal/ncclxml"
+	"railwright.dev/railwright/internal/pattern"
 	"railwright.dev/railwright/internal/topology"
 )
 
@@ -112,7 +113,7 @@ func (r *parsedFile) partSpeed(e *ncclxml.Element) float64 {
 }
 
 // widthDigits is the number in a text such as x8, 8x or x 16.
-var widthDigits = pattern(`^\s*[xX×]?\s*([0-9]{1,3})\s*[xX]?(?:\s*lanes?)?\s*$`)
+var widthDigits = pattern.Plain(`^\s*[xX×]?\s*([0-9]{1,3})\s*[xX]?(?:\s*lanes?)?\s*$`)
 
 // maxWidth is the widest link of PCI Express (PCIe 5.0, 1.2).
 const maxWidth = 32

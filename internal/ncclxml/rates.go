@@ -3,10 +3,10 @@ package ncclxml
 import (
 	"cmp"
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
-	"sync"
+
+	"railwright.dev/railwright/internal/pattern"
 )
 
 // ScaleUpRate is what NCCL or RCCL assumes for one link of a GPU, GB/s one way.
@@ -65,8 +65,8 @@ func LaneRate(speed string) (gbs float64, known bool) {
 }
 
 var (
-	speedNumber     = pattern(`(?i)^\s*([0-9]+(?:\.[0-9]+)?)\s*GT/?s`)
-	speedGeneration = pattern(`(?i)^\s*(?:pcie\s*)?gen\s*([1-6])\s*$`)
+	speedNumber     = pattern.Plain(`(?i)^\s*([0-9]+(?:\.[0-9]+)?)\s*GT/?s`)
+	speedGeneration = pattern.Plain(`(?i)^\s*(?:pcie\s*)?gen\s*([1-6])\s*$`)
 )
 
 // MeantSpeed is the speed that a person reads in a text, GT/s; ok is false where it has none.
@@ -275,9 +275,4 @@ func (cpu HostCPU) Word() string {
 	default:
 		return ""
 	}
-}
-
-// pattern is a regular expression that is compiled when it is first used: most commands need none of them.
-func pattern(expression string) func() *regexp.Regexp {
-	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
 }

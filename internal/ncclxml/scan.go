@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"railwright.dev/railwright/internal/pattern"
 )
 
 // The reader of damaged files. Where NCCL's parser stops at the first error, this one continues: it infers the
@@ -146,10 +148,10 @@ func (s *scanner) lineText(from int) string {
 }
 
 // tagStart is the beginning of a tag that has lost its <.
-var tagStart = pattern(`^(?:system|cpu|pci|gpu|nic|net|nvlink|xgmi|c2c|pcilink)(?:[ \t]+[a-z_]+=|[ \t]*/?>)`)
+var tagStart = pattern.Plain(`^(?:system|cpu|pci|gpu|nic|net|nvlink|xgmi|c2c|pcilink)(?:[ \t]+[a-z_]+=|[ \t]*/?>)`)
 
 // attributeStart is the beginning of an attribute.
-var attributeStart = pattern(`^[A-Za-z_][A-Za-z0-9_]*[ \t]*=[ \t]*["']`)
+var attributeStart = pattern.Plain(`^[A-Za-z_][A-Za-z0-9_]*[ \t]*=[ \t]*["']`)
 
 // betweenTags reads text where NCCL accepts only a tag.
 func (s *scanner) betweenTags() {

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"railwright.dev/railwright/internal/pattern"
 )
 
 // open reads an opening or self-closing tag, from its name on; from is where it begins.
@@ -106,7 +108,7 @@ func (s *scanner) insideTag(t *Tag) {
 	s.at += len(m[0])
 }
 
-var foreignClose = pattern(`^</?([A-Za-z0-9]{1,32})[ \t]*/?>`)
+var foreignClose = pattern.Plain(`^</?([A-Za-z0-9]{1,32})[ \t]*/?>`)
 
 // unended reports a tag without its end. The kind of element determines what the end should have been.
 func (s *scanner) unended(t *Tag, says string) {

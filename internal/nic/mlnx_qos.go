@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/pattern"
 )
 
 // driverMellanox is the Ethernet driver of ConnectX-4 and newer.
@@ -59,9 +60,9 @@ func readMlnxQoS(text, device string) ([]Reading, error) {
 }
 
 var (
-	mlnxDSCP  = pattern(`^\s+prio:([0-9]+) dscp:([0-9,]*)\s*$`)
-	mlnxClass = pattern(`^tc: ([0-9]+) ratelimit: .*, tsa: ([a-z_-]+)(?:, bw: ([0-9]+)%)?\s*$`)
-	mlnxOf    = pattern(`^\s+priority:\s+([0-9]+)\s*$`)
+	mlnxDSCP  = pattern.Plain(`^\s+prio:([0-9]+) dscp:([0-9,]*)\s*$`)
+	mlnxClass = pattern.Plain(`^tc: ([0-9]+) ratelimit: .*, tsa: ([a-z_-]+)(?:, bw: ([0-9]+)%)?\s*$`)
+	mlnxOf    = pattern.Plain(`^\s+priority:\s+([0-9]+)\s*$`)
 )
 
 // mlnxQoSBlock reads what the tool prints of one interface. Traffic classes and priorities are two numbers: the classes are

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/pattern"
 )
 
 // Files of NVIDIA's driver from OFED and DOCA (mlx5_core, en_ecn.c; mlx5_ib, tc): below /sys/class/net/NIC/ecn whether
@@ -82,7 +83,7 @@ func ReadMlx5(files map[string]string) (fabric.QoS, error) {
 // mostToS is in a byte of the IP header: six bits of DSCP and two of ECN (RFC 2474, RFC 3168).
 const mostToS = 255
 
-var tclassLine = pattern(`^(?:Global )?(?:tclass=)?([0-9]+)\s*$`)
+var tclassLine = pattern.Plain(`^(?:Global )?(?:tclass=)?([0-9]+)\s*$`)
 
 // trafficClass reads "Global tclass=106"; nothing is in the file while none is set, which is a marking
 // without values.
@@ -120,9 +121,9 @@ func mlx5Files() Reader {
 }
 
 var (
-	ecnPath    = pattern(`/sys/class/net/([^/\s:]+)/ecn/(roce_(?:np/cnp_dscp|np/cnp_802p_prio|(?:np|rp)/enable/[0-7]))\s*[:=]\s*(\S+)\s*$`)
-	tclassPath = pattern(`/sys/class/infiniband/([^/\s:]+)/tc/1/(traffic_class)\s*[:=]\s*(\S.*?)\s*$`)
-	tclassSet  = pattern(`^\+ .*\becho (?:-n )?["']?([0-9]+)["']? *> *["']?/sys/class/infiniband/([^/\s'"]+)/tc/1/traffic_class`)
+	ecnPath    = pattern.Plain(`/sys/class/net/([^/\s:]+)/ecn/(roce_(?:np/cnp_dscp|np/cnp_802p_prio|(?:np|rp)/enable/[0-7]))\s*[:=]\s*(\S+)\s*$`)
+	tclassPath = pattern.Plain(`/sys/class/infiniband/([^/\s:]+)/tc/1/(traffic_class)\s*[:=]\s*(\S.*?)\s*$`)
+	tclassSet  = pattern.Plain(`^\+ .*\becho (?:-n )?["']?([0-9]+)["']? *> *["']?/sys/class/infiniband/([^/\s'"]+)/tc/1/traffic_class`)
 )
 
 func isMlx5File(line string) bool {
@@ -185,7 +186,7 @@ func cmaRoCEToS() Reader {
 	}
 }
 
-var cmaValue = pattern(`^([0-9]{1,3})\s*$`)
+var cmaValue = pattern.Plain(`^([0-9]{1,3})\s*$`)
 
 func readCMA(text, _ string) ([]Reading, error) {
 	var out []Reading

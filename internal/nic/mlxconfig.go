@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/pattern"
 )
 
 // Options of NVIDIA's NICs. P1 is the first port of the card, which PCI function 0 is of, P2 the second.
@@ -53,9 +54,9 @@ func mlxconfig() Reader {
 }
 
 var (
-	mlxHead   = pattern(`^Configurations:\s*(.*?)\s*$`)
-	mlxDevice = pattern(`^(?:Device|PCI [Dd]evice):\s*(\S+)\s*$`)
-	mlxOption = pattern(`^[\s*]*([A-Z][A-Z0-9_]{2,60})\s+(\S.*?)\s*$`)
+	mlxHead   = pattern.Plain(`^Configurations:\s*(.*?)\s*$`)
+	mlxDevice = pattern.Plain(`^(?:Device|PCI [Dd]evice):\s*(\S+)\s*$`)
+	mlxOption = pattern.Plain(`^[\s*]*([A-Z][A-Z0-9_]{2,60})\s+(\S.*?)\s*$`)
 )
 
 func readMlxconfig(text, device string) ([]Reading, error) {

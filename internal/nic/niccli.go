@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/pattern"
 )
 
 // Broadcom's NIC CLI. Its devices are numbers of its own list (niccli --list_devices, older ones --list or listdev), PCI
@@ -42,11 +43,11 @@ func niccli() Reader {
 func niccliDevice(pci string) string { return strings.TrimPrefix(pci, "0000:") }
 
 var (
-	niccliMapHead = pattern(`^\s*dscp2prio mapping:\s*$`)
-	niccliMapLine = pattern(`^\s*priority:\s*([0-9]+)\s+dscp:\s*([0-9, ]*)$`)
-	niccliQueue   = pattern(`^\s*([0-9]+)\s+([0-9]+)\s+([0-9]+)\s*$`)
-	niccliNewItem = pattern(`^\s*([0-9]{1,4})\) (Broadcom|BCM)[^:]*$`)
-	niccliOldItem = pattern(`^\s*([0-9]{1,4})\) BCM\S+\s+((?:[0-9A-Fa-f]{2}:){5}[0-9A-Fa-f]{2})\s+\S+\s+([0-9a-fA-F]{2,4}):([0-9a-fA-F]{2}):([0-9a-fA-F]{2})[:.]([0-9a-fA-F]{1,2})\b`)
+	niccliMapHead = pattern.Plain(`^\s*dscp2prio mapping:\s*$`)
+	niccliMapLine = pattern.Plain(`^\s*priority:\s*([0-9]+)\s+dscp:\s*([0-9, ]*)$`)
+	niccliQueue   = pattern.Plain(`^\s*([0-9]+)\s+([0-9]+)\s+([0-9]+)\s*$`)
+	niccliNewItem = pattern.Plain(`^\s*([0-9]{1,4})\) (Broadcom|BCM)[^:]*$`)
+	niccliOldItem = pattern.Plain(`^\s*([0-9]{1,4})\) BCM\S+\s+((?:[0-9A-Fa-f]{2}:){5}[0-9A-Fa-f]{2})\s+\S+\s+([0-9a-fA-F]{2,4}):([0-9a-fA-F]{2}):([0-9a-fA-F]{2})[:.]([0-9a-fA-F]{1,2})\b`)
 )
 
 // IsHeading reports whether a line stands above what two programs print, and says nothing by itself.

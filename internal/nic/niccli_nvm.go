@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/pattern"
 )
 
 // Options of Broadcom's NICs that matter for RoCE with GPUs (Broadcom RoCE guide 957608-AN209, 2.2.3).
@@ -27,7 +28,7 @@ func niccliByFunction(option string) bool {
 	return slices.Contains([]string{OptionRDMA, OptionDCBX, OptionLLDPNearest, OptionLLDPNonTPMR}, option)
 }
 
-var niccliOptionLine = pattern(`^\s*([a-z][a-z0-9_]{2,40})\s*[=:]\s*(\S[^=]{0,60}?)\s*$`)
+var niccliOptionLine = pattern.Plain(`^\s*([a-z][a-z0-9_]{2,40})\s*[=:]\s*(\S[^=]{0,60}?)\s*$`)
 
 // niccliOptionRuns asks for each option of a function.
 func niccliOptionRuns(n fabric.NIC) []Run {

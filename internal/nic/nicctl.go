@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/pattern"
 )
 
 const nicctlProgram = "nicctl"
@@ -35,10 +36,10 @@ func nicctl() Reader {
 }
 
 var (
-	nicctlHead   = pattern(`^\s*NIC\s+: +\S+\s+\(([0-9a-fA-F:.]+)\)\s*$`)
-	nicctlBitmap = pattern(`^\s*DSCP bitmap\s+: (0x[0-9a-fA-F]{1,16}) ==> priority : ([0-9]+)\s*$`)
-	nicctlDSCP   = pattern(`^\s*DSCP\s+: ([0-9, -]+) ==> priority : ([0-9]+)\s*$`)
-	nicctlClass  = pattern(`^\s*([0-9]+)\s+(DWRR|dwrr|strict|STRICT)\s+(\S+)\s+(\S+)\s*$`)
+	nicctlHead   = pattern.Plain(`^\s*NIC\s+: +\S+\s+\(([0-9a-fA-F:.]+)\)\s*$`)
+	nicctlBitmap = pattern.Plain(`^\s*DSCP bitmap\s+: (0x[0-9a-fA-F]{1,16}) ==> priority : ([0-9]+)\s*$`)
+	nicctlDSCP   = pattern.Plain(`^\s*DSCP\s+: ([0-9, -]+) ==> priority : ([0-9]+)\s*$`)
+	nicctlClass  = pattern.Plain(`^\s*([0-9]+)\s+(DWRR|dwrr|strict|STRICT)\s+(\S+)\s+(\S+)\s*$`)
 )
 
 func isNicctlHead(line string) bool {

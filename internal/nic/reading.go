@@ -3,13 +3,12 @@ package nic
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 
 	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/pattern"
 )
 
 // Reading is what a text says of one NIC, and how it names the NIC: exactly one of the names is set.
@@ -65,7 +64,7 @@ type command struct {
 }
 
 // prompted is a command behind a prompt: of a shell with or without names, or of its trace (set -x).
-var prompted = pattern(`^\s*(?:[\w.-]+@[^#$]{1,80}[#$]|\[[^\]]{1,80}\]\s*[#$]|[$#+]+)\s+(\S.*)$`)
+var prompted = pattern.Plain(`^\s*(?:[\w.-]+@[^#$]{1,80}[#$]|\[[^\]]{1,80}\]\s*[#$]|[$#+]+)\s+(\S.*)$`)
 
 // commands splits a text at its command lines. A line that is a call of the program without a prompt counts too.
 func commands(text, program string) []command {
@@ -257,19 +256,13 @@ func pciFunction(text string) (string, bool) {
 }
 
 var (
-	pciAddress = pattern(`^[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]$`)
-	macAddress = pattern(`^(?i)[0-9a-f]{2}(?::[0-9a-f]{2}){5}$`)
-	rdmaDevice = pattern(`^[A-Za-z][\w.-]{0,62}$`)
+	pciAddress = pattern.Plain(`^[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]$`)
+	macAddress = pattern.Plain(`^(?i)[0-9a-f]{2}(?::[0-9a-f]{2}){5}$`)
+	rdmaDevice = pattern.Plain(`^[A-Za-z][\w.-]{0,62}$`)
 )
 
 func begins(heads ...string) func(string) bool {
 	return func(line string) bool {
 		return slices.ContainsFunc(heads, func(head string) bool { return strings.HasPrefix(line, head) })
 	}
-}
-
-// pattern is a regular expression that is compiled when it is first used: most commands read no such text, and all of
-// them together take milliseconds.
-func pattern(expression string) func() *regexp.Regexp {
-	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
 }

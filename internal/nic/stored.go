@@ -1,6 +1,7 @@
 package nic
 
 import (
+	"strconv"
 	"strings"
 
 	"railwright.dev/railwright/internal/fabric"
@@ -11,9 +12,23 @@ type Stored struct {
 	Option string
 	Value  string // as the tool writes it; empty: not read
 	On     *bool  // nil: not read, or a word that is unknown
-	Read   string // the command that reads it
-	Set    string // the command that sets it as RoCE needs it
+
+	pci  string
+	want int // what RoCE needs: 0 or 1
+	tool tool
 }
+
+// tool writes the commands of a program that reads and sets stored options.
+type tool struct {
+	read func(pci, option string) string
+	set  func(pci, option string, want int) string
+}
+
+// Read is the command that reads the option.
+func (s Stored) Read() string { return s.tool.read(s.pci, s.Option) }
+
+// Set is the command that sets it as RoCE needs it.
+func (s Stored) Set() string { return s.tool.set(s.pci, s.Option, s.want) }
 
 // Profile lists the options without which RoCE with GPUs does not run, or runs slowly. All of them are to be on. It is empty
 // for NICs of which no such option is documented in public.
@@ -21,7 +36,7 @@ func Profile(n fabric.NIC) []Stored {
 	if n.Driver != driverBroadcom {
 		return nil
 	}
-	return niccliStored(n, 1, OptionRDMA, OptionProfile, OptionRelaxedOrdering)
+	return stored(n, tool{niccliRead, niccliSet}, 1, OptionRDMA, OptionProfile, OptionRelaxedOrdering)
 }
 
 // FirmwareDCBX lists the options by which the firmware negotiates traffic classes with the switch, and takes them from the
@@ -29,40 +44,48 @@ func Profile(n fabric.NIC) []Stored {
 func FirmwareDCBX(n fabric.NIC) []Stored {
 	switch n.Driver {
 	case driverBroadcom:
-		return niccliStored(n, 0, OptionDCBX, OptionLLDPNearest, OptionLLDPNonTPMR)
+		return stored(n, tool{niccliRead, niccliSet}, 0, OptionDCBX, OptionLLDPNearest, OptionLLDPNonTPMR)
 	case driverMellanox:
 		names := []string{OptionLLDPDCBX, OptionLLDPRx, OptionLLDPTx}
 		if secondPort(n) {
 			names = []string{OptionLLDPDCBX2, OptionLLDPRx2, OptionLLDPTx2}
 		}
-		var out []Stored
-		for _, name := range names {
-			out = append(out, Stored{
-				Option: name, Value: n.Options[name], On: isOn(n.Options[name]),
-				Read: "mlxconfig -d " + n.PCI + " -e query " + name,
-				Set:  "mlxconfig -d " + n.PCI + " set " + name + "=0",
-			})
-		}
-		return out
+		return stored(n, tool{mlxconfigRead, mlxconfigSet}, 0, names...)
 	}
 	return nil
 }
 
-func niccliStored(n fabric.NIC, want int, names ...string) []Stored {
-	var out []Stored
-	for _, name := range names {
-		scope := ""
-		if niccliByFunction(name) && n.PCI != "" {
-			scope = " --scope " + n.PCI[len(n.PCI)-1:]
-		}
-		of := niccliProgram + " -i " + niccliDevice(n.PCI) + " nvm "
-		out = append(out, Stored{
-			Option: name, Value: n.Options[name], On: isOn(n.Options[name]),
-			Read: of + "--getoption " + name + scope,
-			Set:  of + "--setoption " + name + scope + " --value " + string(rune('0'+want)),
-		})
+func stored(n fabric.NIC, by tool, want int, names ...string) []Stored {
+	out := make([]Stored, len(names))
+	for i, name := range names {
+		value := n.Options[name]
+		out[i] = Stored{Option: name, Value: value, On: isOn(value), pci: n.PCI, want: want, tool: by}
 	}
 	return out
+}
+
+func mlxconfigRead(pci, option string) string {
+	return "mlxconfig -d " + pci + " -e query " + option
+}
+
+func mlxconfigSet(pci, option string, want int) string {
+	return "mlxconfig -d " + pci + " set " + option + "=" + strconv.Itoa(want)
+}
+
+func niccliRead(pci, option string) string {
+	return niccliProgram + " -i " + niccliDevice(pci) + " nvm --getoption " + option + niccliScope(pci, option)
+}
+
+func niccliSet(pci, option string, want int) string {
+	return niccliProgram + " -i " + niccliDevice(pci) + " nvm --setoption " + option + niccliScope(pci, option) + " --value " + strconv.Itoa(want)
+}
+
+// niccliScope names the PCI function, for an option that each function has for itself.
+func niccliScope(pci, option string) string {
+	if pci == "" || !niccliByFunction(option) {
+		return ""
+	}
+	return " --scope " + pci[len(pci)-1:]
 }
 
 // CongestionMask returns the priorities on which a stored option runs DCQCN; nil: the NIC has no such option, or it was not

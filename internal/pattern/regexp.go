@@ -20,6 +20,12 @@ func New(expression string) func() *Regexp {
 	return sync.OnceValue(func() *Regexp { return MustCompile(expression) })
 }
 
+// Plain is an expression without literals that is compiled when it is first used: for texts that are short, or of which
+// most match.
+func Plain(expression string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
+}
+
 // MustCompile compiles an expression now; it panics if it is wrong.
 func MustCompile(expression string) *Regexp {
 	r := &Regexp{Regexp: regexp.MustCompile(expression)}

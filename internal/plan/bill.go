@@ -20,10 +20,12 @@ func bill(p *fabric.Plan) []fabric.CableLot {
 	for _, s := range p.Switches {
 		ends[s.Name] = s.Model
 	}
-	cage := make(map[fabric.Endpoint]string) // of a port: cages of several ports take one transceiver
+	cage := make(map[fabric.Endpoint]string) // of a port that shares one: cages of several ports take one transceiver
 	for _, s := range p.Switches {
 		for _, port := range s.Ports {
-			cage[fabric.Endpoint{Node: s.Name, NIC: port.Name}] = s.Name + " " + cmp.Or(port.Cage, port.Name)
+			if port.Cage != "" {
+				cage[fabric.Endpoint{Node: s.Name, NIC: port.Name}] = port.Cage
+			}
 		}
 	}
 	type kind struct {
@@ -38,13 +40,13 @@ func bill(p *fabric.Plan) []fabric.CableLot {
 		if s.Role == fabric.Spine {
 			continue
 		}
-		seen := map[string]bool{}
+		seen := make(map[fabric.Endpoint]bool, 2*len(s.Ports))
 		first := func(at fabric.Endpoint) int {
-			key := cmp.Or(cage[at], at.String()) // a NIC has one of its own
-			if seen[key] {
+			at.NIC = cmp.Or(cage[at], at.NIC) // a NIC, or the only port of a cage, has one of its own
+			if seen[at] {
 				return 0
 			}
-			seen[key] = true
+			seen[at] = true
 			return 1
 		}
 		for _, port := range s.Ports {

@@ -111,6 +111,15 @@ func (g grouping) switches(p *fabric.Plan, leaf switchModel, cables []cable) []f
 		all[i] = leaf.new(p, name, fabric.Leaf)
 		all[i].VLANs = vlans(name)
 	}
+	used := make([]int, len(g.leaves)) // ports of each
+	for _, c := range cables {
+		used[c.leaf]++
+	}
+	for i, n := range used {
+		if n > 0 {
+			all[i].Ports = make([]fabric.SwitchPort, 0, n)
+		}
+	}
 	rates := make(map[string]float64, len(p.Machines))
 	for _, m := range p.Machines {
 		rates[m.ID] = m.NICGbps

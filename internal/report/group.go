@@ -3,12 +3,11 @@ package report
 import (
 	"cmp"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
 	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/pattern"
 )
 
 // Groups groups a stream of findings by their content: of each group of those that failed or
@@ -148,8 +147,8 @@ func impersonal(f fabric.Finding) string {
 }
 
 var (
-	askedBy    = pattern("`[^`]+` tells it") // as rules name the command that was not answered
-	pciAddress = pattern(`\b(?:[0-9a-f]{4}:)?[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]\b`)
+	askedBy    = pattern.Plain("`[^`]+` tells it") // as rules name the command that was not answered
+	pciAddress = pattern.Plain(`\b(?:[0-9a-f]{4}:)?[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]\b`)
 )
 
 // anyNIC is a reason with NIC instead of a NIC's name or PCI address in the command that would tell it: eight NICs whose tool is
@@ -327,8 +326,3 @@ func expected(f fabric.Finding) string { return f.Expected }
 func why(f fabric.Finding) string      { return f.Why }
 func cost(f fabric.Finding) string     { return f.Cost }
 func fix(f fabric.Finding) string      { return f.Fix }
-
-// pattern is a regular expression that is compiled when it is first used: most commands need none of them.
-func pattern(expression string) func() *regexp.Regexp {
-	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
-}

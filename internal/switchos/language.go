@@ -6,7 +6,7 @@ import (
 	"regexp"
 	"strings"
 
-	"railwright.dev/railwright/internal/switchos/switchtext"
+	"railwright.dev/railwright/internal/pattern"
 )
 
 // foreign is a language of switches or hosts that is known by name and not read.
@@ -17,12 +17,12 @@ type foreign struct {
 
 // foreigners lists languages that people have at hand when they are asked for the text of a switch.
 var foreigners = []foreign{
-	{"NVUE (NVIDIA Cumulus Linux)", switchtext.Pattern(`(?m)^(?:\S+[#$]\s*)?nv (?:set|show|config|unset) |cumulus@|^RoCE PCP/DSCP->SP mapping|^- set:$`)},
-	{"Cisco NX-OS", switchtext.Pattern(`(?m)^\s*(?:(?:policy|class)-map type (?:network-qos|queuing)|class type (?:network-qos|queuing)|pause pfc-cos \d|priority-flow-control mode (?:on|auto|off)|set qos-group \d|feature \S+$|Port +Mode +Oper\(VL bmap\))`)},
-	{"MLNX-OS (NVIDIA Onyx)", switchtext.Pattern(`(?m)^\s*(?:dcb priority-flow-control|interface (?:ethernet|ib) \d+/\d+(?:/\d+)? (?:traffic-class|speed|mtu|dcb|qos)|protocol (?:roce|ib|bgp)$|roce (?:lossless|lossy|semi-lossless))`)},
-	{"Huawei VRP or H3C Comware", switchtext.Pattern(`(?m)^\s*(?:dcb pfc(?: |$)|priority-flow-control (?:no-drop dot1p|enable|auto)|qos wred (?:queue|apply)|sysname \S+)`)},
-	{"Dell OS10", switchtext.Pattern(`(?m)^\s*(?:(?:class|policy)-map type (?:network-qos|queuing|application) \S+|pause buffer-size \d+|pfc-cos \d|qos-map traffic-class)`)},
-	{"output of a tool of NICs (mlnx_qos, niccli, dcb, lldptool)", switchtext.Pattern(`(?m)^\s*(?:DCBX mode: |Priority trust state: |PFC configuration:$|dscp2prio mapping:|prio-pfc |PRIO_MAP:|dscp-prio )`)},
+	{"NVUE (NVIDIA Cumulus Linux)", pattern.Plain(`(?m)^(?:\S+[#$]\s*)?nv (?:set|show|config|unset) |cumulus@|^RoCE PCP/DSCP->SP mapping|^- set:$`)},
+	{"Cisco NX-OS", pattern.Plain(`(?m)^\s*(?:(?:policy|class)-map type (?:network-qos|queuing)|class type (?:network-qos|queuing)|pause pfc-cos \d|priority-flow-control mode (?:on|auto|off)|set qos-group \d|feature \S+$|Port +Mode +Oper\(VL bmap\))`)},
+	{"MLNX-OS (NVIDIA Onyx)", pattern.Plain(`(?m)^\s*(?:dcb priority-flow-control|interface (?:ethernet|ib) \d+/\d+(?:/\d+)? (?:traffic-class|speed|mtu|dcb|qos)|protocol (?:roce|ib|bgp)$|roce (?:lossless|lossy|semi-lossless))`)},
+	{"Huawei VRP or H3C Comware", pattern.Plain(`(?m)^\s*(?:dcb pfc(?: |$)|priority-flow-control (?:no-drop dot1p|enable|auto)|qos wred (?:queue|apply)|sysname \S+)`)},
+	{"Dell OS10", pattern.Plain(`(?m)^\s*(?:(?:class|policy)-map type (?:network-qos|queuing|application) \S+|pause buffer-size \d+|pfc-cos \d|qos-map traffic-class)`)},
+	{"output of a tool of NICs (mlnx_qos, niccli, dcb, lldptool)", pattern.Plain(`(?m)^\s*(?:DCBX mode: |Priority trust state: |PFC configuration:$|dscp2prio mapping:|prio-pfc |PRIO_MAP:|dscp-prio )`)},
 }
 
 // Language returns the operating system that a text is of. The error says what it is instead, or that nothing is known of it.

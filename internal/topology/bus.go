@@ -3,18 +3,17 @@ package topology
 import (
 	"cmp"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 
 	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/pattern"
 )
 
 // address is a PCI address with or without its domain, with any number of digits that some tool writes:
 // nvidia-smi has domains of eight digits, niccli one-digit devices.
-var address = pattern(`^(?:([0-9A-Fa-f]{1,8}):)?([0-9A-Fa-f]{1,2}):([0-9A-Fa-f]{1,2})\.([0-7])$`)
+var address = pattern.Plain(`^(?:([0-9A-Fa-f]{1,8}):)?([0-9A-Fa-f]{1,2}):([0-9A-Fa-f]{1,2})\.([0-7])$`)
 
 // maxDevice is the last device of a bus: five bits (PCI Local Bus 3.0, 3.2.2.3.2).
 const maxDevice = 0x1f
@@ -39,7 +38,7 @@ func ParseBus(text string) (string, error) {
 
 // predictable is a name that systemd's udev gives by PCI address, all numbers decimal: P is the domain where
 // it is not 0, s the slot or device, f the function of a multi-function device, n the port name, d the port.
-var predictable = pattern(`^(?:en|ib|roce|rdma)(?:P([0-9]{1,9}))?p([0-9]{1,3})s([0-9]{1,2})(?:f([0-7]))?(?:v[0-9]+)?(?:n[a-z0-9]+|d[0-9]+)?$`)
+var predictable = pattern.Plain(`^(?:en|ib|roce|rdma)(?:P([0-9]{1,9}))?p([0-9]{1,3})s([0-9]{1,2})(?:f([0-7]))?(?:v[0-9]+)?(?:n[a-z0-9]+|d[0-9]+)?$`)
 
 // BusOfInterface reads the PCI address from the name of an interface or RDMA device: enp28s0np0 is
 // 0000:1c:00.0, enP2p1s0f1np1 is 0002:01:00.1 (systemd.net-naming-scheme). ok is false for a name without
@@ -71,9 +70,4 @@ func InOrder(devices []Device) []Device {
 	sorted := slices.Clone(devices)
 	slices.SortStableFunc(sorted, func(a, b Device) int { return CompareBus(a.Bus, b.Bus) })
 	return sorted
-}
-
-// pattern is a regular expression that is compiled when it is first used: most commands need none of them.
-func pattern(expression string) func() *regexp.Regexp {
-	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/pattern"
 )
 
 // maxTopoText bounds the output of nvidia-smi or rocm-smi: a matrix of 1024 devices has 8 MB.
@@ -48,7 +49,7 @@ func ReadNvidiaTopo(text string) (Matrix, error) {
 }
 
 // escape is a terminal's control sequence (ECMA-48, 5.4).
-var escape = pattern("\x1b\\[[0-?]*[ -/]*[@-~]")
+var escape = pattern.Plain("\x1b\\[[0-?]*[ -/]*[@-~]")
 
 // plainLines returns the lines without terminal escapes and line ends.
 func plainLines(text string) []string {
@@ -63,10 +64,10 @@ func plainLines(text string) []string {
 }
 
 var (
-	gpuLabel = pattern(`^GPU[0-9]{1,4}$`)
-	nicLabel = pattern(`^NIC[0-9]{1,4}$`)
+	gpuLabel = pattern.Plain(`^GPU[0-9]{1,4}$`)
+	nicLabel = pattern.Plain(`^NIC[0-9]{1,4}$`)
 	// deviceLabel matches the label of a column: GPU0, NIC0, mlx5_0, mlx5_bond_0, hfi1_0, rocep1s0f0
-	deviceLabel = pattern(`^[A-Za-z][A-Za-z0-9_.-]*[0-9][A-Za-z0-9_.-]*$`)
+	deviceLabel = pattern.Plain(`^[A-Za-z][A-Za-z0-9_.-]*[0-9][A-Za-z0-9_.-]*$`)
 )
 
 // topoHead returns the labels of the device columns, where a line is the header of a matrix.
@@ -232,7 +233,7 @@ func (x *Matrix) check() error {
 }
 
 // legendLine is "  NIC0: mlx5_0".
-var legendLine = pattern(`^\s*(NIC[0-9]{1,4}):\s+(\S+)\s*$`)
+var legendLine = pattern.Plain(`^\s*(NIC[0-9]{1,4}):\s+(\S+)\s*$`)
 
 // legend names the NICs.
 func (x *Matrix) legend(lines []string) {

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/pattern"
 )
 
 // PCIeLoad is what rocm-smi -b and --showpidgpus printed while a test ran.
@@ -45,8 +46,8 @@ const (
 var (
 	// loadLine is "GPU[0] : Estimated maximum PCIe bandwidth over the last second (MB/s): 0.018", in older versions with
 	// "second: 0.018 MB/s".
-	loadLine = pattern(`^\s*GPU\[([0-9]{1,4})\]\s*: Estimated maximum PCIe bandwidth over the last second(?: \(MB/s\))?: ([0-9.]+)(?: MB/s)?\s*$`)
-	pidLine  = pattern(`^\s*PID ([0-9]{1,10}) is using ([0-9]{1,4}) DRM device\(s\)(:?)\s*$`)
+	loadLine = pattern.Plain(`^\s*GPU\[([0-9]{1,4})\]\s*: Estimated maximum PCIe bandwidth over the last second(?: \(MB/s\))?: ([0-9.]+)(?: MB/s)?\s*$`)
+	pidLine  = pattern.Plain(`^\s*PID ([0-9]{1,10}) is using ([0-9]{1,4}) DRM device\(s\)(:?)\s*$`)
 )
 
 // ReadROCmLoad reads the output of rocm-smi -b, of --showpidgpus, or of both, once or in a loop. Errors: neither of them, a

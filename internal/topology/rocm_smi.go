@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/pattern"
 )
 
 // ReadROCmSMI reads the output of rocm-smi on the GPUs of a host, of --showbus, --showtopotype, --showtopo and
@@ -51,9 +52,9 @@ type rocmText struct {
 
 var (
 	// rocmValueLine is "GPU[0]          : PCI Bus: 0000:1C:00.0" or "GPU[0] : (Topology) Numa Node: 0".
-	rocmValueLine = pattern(`^\s*GPU\[([0-9]{1,4})\]\s*:\s*(PCI Bus|\(Topology\) Numa Node)\s*:\s*(\S+)\s*$`)
+	rocmValueLine = pattern.Plain(`^\s*GPU\[([0-9]{1,4})\]\s*:\s*(PCI Bus|\(Topology\) Numa Node)\s*:\s*(\S+)\s*$`)
 	// rocmTitle is "==== Link Type between two GPUs ====".
-	rocmTitle = pattern(`^=+ (.*?) =+$`)
+	rocmTitle = pattern.Plain(`^=+ (.*?) =+$`)
 )
 
 // line reads a line, and where a matrix begins its lines; used is how many of the next lines it read.

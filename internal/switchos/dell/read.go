@@ -6,11 +6,12 @@ import (
 	"strings"
 
 	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/pattern"
 	"railwright.dev/railwright/internal/switchos/switchtext"
 )
 
 // strong are lines that only this CLI and its show commands have.
-var strong = switchtext.Pattern(`(?m)^[ \t]*(?:[\w.-]*(?:\([^)\n]*\))?[#$>][ \t]*)?(?:no )?(?:` +
+var strong = pattern.Plain(`(?m)^[ \t]*(?:[\w.-]*(?:\([^)\n]*\))?[#$>][ \t]*)?(?:no )?(?:` +
 	`qos (?:map (?:dscp-tc|dot1p-tc|tc-queue|tc-pg|tc-dscp|tc-dot1p|pfc-priority-[a-z]+)|wred-policy|scheduler-policy) \S` +
 	`|qos-map (?:tc-queue|tc-pg|tc-dscp|tc-dot1p|pfc-priority-[a-z]+) \S` +
 	`|queue \d+ wred-policy \S|standalone-link-training\s*$|unreliable-los |interface breakout port |interface-naming standard` +
@@ -21,18 +22,18 @@ var strong = switchtext.Pattern(`(?m)^[ \t]*(?:[\w.-]*(?:\([^)\n]*\))?[#$>][ \t]
 
 // weak are lines that others may have too: two of them make a text of this CLI.
 var weak = []func() *regexp.Regexp{
-	switchtext.Pattern(`(?m)^[ \t]*(?:\S+[#$>][ \t]*)?interface (?:range )?Eth ?\d+/\d+`),
-	switchtext.Pattern(`(?m)^[ \t]*(?:\S+[#$>][ \t]*)?fec (?:RS|FC)\s*$`),
-	switchtext.Pattern(`(?m)^[ \t]*(?:\S+[#$>][ \t]*)?speed \d{4,6}\s*$`),
-	switchtext.Pattern(`(?m)^[ \t]*(?:\S+[#$>][ \t]*)?switchport (?:access|trunk allowed) Vlan \d`),
-	switchtext.Pattern(`(?m)^[ \t]*(?:\S+[#$>][ \t]*)?priority-flow-control priority \d(?:[,-]\d)*\s*$`),
-	switchtext.Pattern(`(?m)^[ \t]*(?:\S+[#$>][ \t]*)?qos-map (?:dscp-tc|dot1p-tc) \S+\s*$`),
-	switchtext.Pattern(`(?m)^[ \t]*(?:\S+[#$>][ \t]*)?cable-length \d+m\s*$`),
-	switchtext.Pattern(`(?m)^[ \t]*(?:\S+[#$>][ \t]*)?ip anycast-address `),
+	pattern.Plain(`(?m)^[ \t]*(?:\S+[#$>][ \t]*)?interface (?:range )?Eth ?\d+/\d+`),
+	pattern.Plain(`(?m)^[ \t]*(?:\S+[#$>][ \t]*)?fec (?:RS|FC)\s*$`),
+	pattern.Plain(`(?m)^[ \t]*(?:\S+[#$>][ \t]*)?speed \d{4,6}\s*$`),
+	pattern.Plain(`(?m)^[ \t]*(?:\S+[#$>][ \t]*)?switchport (?:access|trunk allowed) Vlan \d`),
+	pattern.Plain(`(?m)^[ \t]*(?:\S+[#$>][ \t]*)?priority-flow-control priority \d(?:[,-]\d)*\s*$`),
+	pattern.Plain(`(?m)^[ \t]*(?:\S+[#$>][ \t]*)?qos-map (?:dscp-tc|dot1p-tc) \S+\s*$`),
+	pattern.Plain(`(?m)^[ \t]*(?:\S+[#$>][ \t]*)?cable-length \d+m\s*$`),
+	pattern.Plain(`(?m)^[ \t]*(?:\S+[#$>][ \t]*)?ip anycast-address `),
 }
 
 // others are lines of the Dell CLI before this one, which shares words with it.
-var others = switchtext.Pattern(`(?m)^\s*(?:priority-flow-control mode (?:on|off)|ets mode |trust-map |class-map type |interface ethernet ?\d+/\d+/\d+)`)
+var others = pattern.Plain(`(?m)^\s*(?:priority-flow-control mode (?:on|off)|ets mode |trust-map |class-map type |interface ethernet ?\d+/\d+/\d+)`)
 
 // Recognizes reports whether a text is of sonic-cli.
 func (OS) Recognizes(text []byte) bool {
@@ -220,10 +221,10 @@ func (r *reader) line(l switchtext.CLILine) {
 }
 
 // dellMode is a prompt without a blank after it, or without a name before it.
-var dellMode = switchtext.Pattern(`^([A-Za-z][\w.-]*)?(\(conf[^)]*\))[#$>]\s*(.*)$`)
+var dellMode = pattern.Plain(`^([A-Za-z][\w.-]*)?(\(conf[^)]*\))[#$>]\s*(.*)$`)
 
 // promptPort is the interface that a prompt names.
-var promptPort = switchtext.Pattern(`^conf(?:ig)?-(?:s-)?if-((?:Eth|Ethernet|PortChannel|po)\d+(?:/\d+)*)$`)
+var promptPort = pattern.Plain(`^conf(?:ig)?-(?:s-)?if-((?:Eth|Ethernet|PortChannel|po)\d+(?:/\d+)*)$`)
 
 // prompt takes the prompt off a line and believes what it says of the block: configuration mode and none of its blocks end
 // the block. The name of a block in a prompt counts where no command named it: manuals print prompts loosely.
@@ -248,7 +249,7 @@ func (r *reader) prompt(l switchtext.CLILine) command {
 }
 
 // promptBlock is the map or policy that a prompt names.
-var promptBlock = switchtext.Pattern(`^conf(?:ig)?-(?:s-)?(?:([a-z0-9-]+)-map|(wred)|(sched-policy))-(\S+)$`)
+var promptBlock = pattern.Plain(`^conf(?:ig)?-(?:s-)?(?:([a-z0-9-]+)-map|(wred)|(sched-policy))-(\S+)$`)
 
 // believe enters the block that a prompt names, where no command entered the one that the text is in, or that was a port.
 func (r *reader) believe(mode string, c command) {

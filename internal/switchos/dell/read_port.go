@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/pattern"
 	"railwright.dev/railwright/internal/switchos/sonic"
-	"railwright.dev/railwright/internal/switchos/switchtext"
 )
 
 // dellPort is what the texts say of a port.
@@ -38,7 +38,7 @@ type dellPort struct {
 }
 
 // portSyntax is the name of a port or port channel, in words with or without a blank; a part after a dot is a subinterface.
-var portSyntax = switchtext.Pattern(`(?i)^(eth|ethernet|portchannel|port-channel|po)(\d+(?:/\d+){0,2})$`)
+var portSyntax = pattern.Plain(`(?i)^(eth|ethernet|portchannel|port-channel|po)(\d+(?:/\d+){0,2})$`)
 
 // portName returns the name of a port as the switch prints it: Eth1/1, Ethernet0, PortChannel10.
 func portName(text string) (string, bool) {

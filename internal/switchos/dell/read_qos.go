@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"railwright.dev/railwright/internal/fabric"
-	"railwright.dev/railwright/internal/switchos/switchtext"
+	"railwright.dev/railwright/internal/pattern"
 )
 
 // mapKind is a kind of map: its name in the CLI, and what its lines map to what. Rewrite maps (tc-dscp, tc-dot1p)
@@ -209,7 +209,7 @@ func (r *reader) mapLine(c command) bool {
 }
 
 // mapTitles are the titles of the columns of a shown map.
-var mapTitles = switchtext.Pattern(`(?i)^(?:DSCP|DOT1P|TC|PFC[ -]Priority|PRIORITY)\s+(?:TC|Q|Queue|PG|DSCP|DOT1P|Priority[ -]Group)$`)
+var mapTitles = pattern.Plain(`(?i)^(?:DSCP|DOT1P|TC|PFC[ -]Priority|PRIORITY)\s+(?:TC|Q|Queue|PG|DSCP|DOT1P|Priority[ -]Group)$`)
 
 // mapRow reads a row of a shown map: two numbers. The row above them has words.
 func (r *reader) mapRow(c command) bool {

@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"railwright.dev/railwright/internal/switchos/switchtext"
+	"railwright.dev/railwright/internal/pattern"
 )
 
 // showsIgnored are first words after show whose output has no bearing on lossless RoCE.
@@ -80,7 +80,7 @@ func (r *reader) showPort(c command, words []string) bool {
 }
 
 // dellTitle are lines above a shown map or policy. They begin with capitals; rows of show qos interface do not.
-var dellTitle = switchtext.Pattern(`^(?:([A-Z][A-Za-z0-9-]+)-MAP|(Policy|Profile)|(Scheduler[ -]Policy))\s*:\s*(\S+)$`)
+var dellTitle = pattern.Plain(`^(?:([A-Z][A-Za-z0-9-]+)-MAP|(Policy|Profile)|(Scheduler[ -]Policy))\s*:\s*(\S+)$`)
 
 // output reads the title of a table that a show command prints, whether its command stands above it or not.
 func (r *reader) output(c command) bool {
@@ -168,10 +168,10 @@ func (r *reader) showPortLine(c command) bool {
 }
 
 // clickHead are the titles of the two tables of the shell that say what ports have (sonic-utilities, pfc/main.py, pfcwd/main.py).
-var clickHead = switchtext.Pattern(`^(?:(Interface\s+Lossless priorities)|(PORT\s+ACTION\s+DETECTION TIME\s+RESTORATION TIME).*)$`)
+var clickHead = pattern.Plain(`^(?:(Interface\s+Lossless priorities)|(PORT\s+ACTION\s+DETECTION TIME\s+RESTORATION TIME).*)$`)
 
 // clickNoise are lines of the shell's output without a port.
-var clickNoise = switchtext.Pattern(`^(?:Changed polling interval to \d+ms|Port [RT]x\s+PFC0\s.*|QUEUE\s+STATUS\s.*)$`)
+var clickNoise = pattern.Plain(`^(?:Changed polling interval to \d+ms|Port [RT]x\s+PFC0\s.*|QUEUE\s+STATUS\s.*)$`)
 
 // clickLine reads a row of show pfc priority and of show pfcwd config. Counters and statistics say nothing of settings.
 func (r *reader) clickLine(c command) bool {

@@ -4,11 +4,12 @@ import (
 	"strings"
 
 	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/pattern"
 	"railwright.dev/railwright/internal/switchos/switchtext"
 )
 
 // signs are lines that EOS alone has: in a configuration, at a prompt, or printed by a show command.
-var signs = switchtext.Pattern(`(?m)^\s*(?:\S+\((?:config[^)]*)\)#\s*)?(?:` + strings.Join([]string{
+var signs = pattern.Plain(`(?m)^\s*(?:\S+\((?:config[^)]*)\)#\s*)?(?:` + strings.Join([]string{
 	`qos profile \S+\s*$`, `qos map (?:dscp|cos) [\w, -]+ to traffic-class \d`, `qos map traffic-class [\d ,-]+ to (?:tx-queue|uc-tx-queue|dscp|cos) \d`,
 	`(?:uc|mc)-tx-queue \d+\s*$`, `tx-queue \d\s*$`, `service-profile \S+\s*$`, `priority-flow-control (?:on|priority [\d ,-]+ (?:no-)?drop)\s*$`,
 	`(?:no )?priority-flow-control pause watchdog`, `error-correction encoding (?:reed-solomon|fire-code)`, `policy-map type quality-of-service \S+`,
@@ -20,10 +21,10 @@ var signs = switchtext.Pattern(`(?m)^\s*(?:\S+\((?:config[^)]*)\)#\s*)?(?:` + st
 }, "|") + `)`)
 
 // weak are an interface of EOS and a line below it, indented as EOS does.
-var weak = switchtext.Pattern(`(?m)^interface (?:Ethernet|Port-Channel|Management)\d[\d/]*[ \r]*\n {3}\S`)
+var weak = pattern.Plain(`(?m)^interface (?:Ethernet|Port-Channel|Management)\d[\d/]*[ \r]*\n {3}\S`)
 
 // notEOS are lines that other languages have and EOS has not.
-var notEOS = switchtext.Pattern(`(?m)^\s*(?:\S+[#>]\s*)?(?:qos map (?:dscp-tc|dot1p-tc|tc-queue|tc-pg|pfc-priority-queue)|qos (?:wred|scheduler)-policy|(?:policy|class)-map type (?:network-qos|queuing|application)|feature \S+\s*$|hardware qos|pause pfc-cos|set class-of-service|set interfaces|nv set|priority-flow-control mode (?:auto|off|on send-tlv)|qos-map |wred ecn-profile|ets mode|hsrp \d|interface (?:range )?(?:ethernet|Eth) ?\d+/\d+/\d+-\d+/\d+/\d+|qos wred|sysname |dcb )`)
+var notEOS = pattern.Plain(`(?m)^\s*(?:\S+[#>]\s*)?(?:qos map (?:dscp-tc|dot1p-tc|tc-queue|tc-pg|pfc-priority-queue)|qos (?:wred|scheduler)-policy|(?:policy|class)-map type (?:network-qos|queuing|application)|feature \S+\s*$|hardware qos|pause pfc-cos|set class-of-service|set interfaces|nv set|priority-flow-control mode (?:auto|off|on send-tlv)|qos-map |wred ecn-profile|ets mode|hsrp \d|interface (?:range )?(?:ethernet|Eth) ?\d+/\d+/\d+-\d+/\d+/\d+|qos wred|sysname |dcb )`)
 
 // Recognizes reports whether a text is a configuration of EOS or output of one of its show commands.
 func (OS) Recognizes(text []byte) bool {
@@ -108,7 +109,7 @@ func (r *reader) text(t switchtext.Text) {
 }
 
 // tightPrompt is a prompt as EOS prints it, without a blank behind it.
-var tightPrompt = switchtext.Pattern(`^([A-Za-z][\w.-]*\(config[\w./,:+ -]*\)#|[A-Za-z][\w.-]*[#>])(?:[a-z!]|$)`)
+var tightPrompt = pattern.Plain(`^([A-Za-z][\w.-]*\(config[\w./,:+ -]*\)#|[A-Za-z][\w.-]*[#>])(?:[a-z!]|$)`)
 
 // line reads one line: a comment, a show command at a prompt, a line that such a command printed, or a line of a configuration.
 func (r *reader) line(l switchtext.CLILine) {
@@ -260,7 +261,7 @@ func eosGlobal(c string) bool {
 	return eosFirst(c, "interface", "hostname", "vlan", "router", "qos", "policy-map", "class-map", "ip routing", "end") || strings.HasPrefix(c, "priority-flow-control pause watchdog default")
 }
 
-var promptMode = switchtext.Pattern(`\(config(?:-s-[^-)]*)?(?:-([^)]*))?\)#$`)
+var promptMode = pattern.Plain(`\(config(?:-s-[^-)]*)?(?:-([^)]*))?\)#$`)
 
 // prompt makes the modes fit a prompt: a mode is left by what the next prompt says, and a paste may begin inside one.
 func (r *reader) prompt(p string) {

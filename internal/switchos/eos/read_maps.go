@@ -5,12 +5,13 @@ import (
 	"strings"
 
 	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/pattern"
 	"railwright.dev/railwright/internal/switchos/switchtext"
 )
 
 var (
-	eosMap   = switchtext.Pattern(`^qos map (dscp|cos|traffic-class) (.+?) to (traffic-class|tx-queue|uc-tx-queue|mc-tx-queue|dscp|cos|exp) (\S+)(?: drop-precedence \d)?$`)
-	unmapped = switchtext.Pattern(`^qos map (dscp|cos|traffic-class) ([\w ,-]+?)(?: to (traffic-class|tx-queue|uc-tx-queue|mc-tx-queue|dscp|cos|exp)(?: \S+)?)?$`)
+	eosMap   = pattern.Plain(`^qos map (dscp|cos|traffic-class) (.+?) to (traffic-class|tx-queue|uc-tx-queue|mc-tx-queue|dscp|cos|exp) (\S+)(?: drop-precedence \d)?$`)
+	unmapped = pattern.Plain(`^qos map (dscp|cos|traffic-class) ([\w ,-]+?)(?: to (traffic-class|tx-queue|uc-tx-queue|mc-tx-queue|dscp|cos|exp)(?: \S+)?)?$`)
 )
 
 // qosMap reads the maps of the switch: every port uses them. A map from traffic class to DSCP classifies nothing.
@@ -94,8 +95,8 @@ func (s *eosSaid) mapOf(from, to string) (places []**fabric.Said[int], most int)
 }
 
 var (
-	policyMap = switchtext.Pattern(`^policy-map (?:type (quality-of-service|qos) )?(\S+)$`)
-	classLine = switchtext.Pattern(`^class-map (?:type qos )?(?:match-any |match-all )?(\S+)$`)
+	policyMap = pattern.Plain(`^policy-map (?:type (quality-of-service|qos) )?(\S+)$`)
+	classLine = pattern.Plain(`^class-map (?:type qos )?(?:match-any |match-all )?(\S+)$`)
 )
 
 // openPolicy begins a policy or a class map of QoS; known is false for those of other types, which have no bearing.

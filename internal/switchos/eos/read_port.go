@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/pattern"
 	"railwright.dev/railwright/internal/switchos/switchtext"
 )
 
@@ -173,7 +174,7 @@ func isNumber(s string) bool {
 	return err == nil
 }
 
-var speeds = switchtext.Pattern(`^(?:forced )?(?:auto )?(\d+(?:\.\d+)?)(g|full|gfull|half)?(?:-\d)?(?:full)?$`)
+var speeds = pattern.Plain(`^(?:forced )?(?:auto )?(\d+(?:\.\d+)?)(g|full|gfull|half)?(?:-\d)?(?:full)?$`)
 
 // eosRate reads 400g-8, 200g, forced 100gfull, auto 100gfull, and 10000full, which is in Mb/s.
 func eosRate(s string) (float64, bool) {

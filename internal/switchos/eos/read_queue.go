@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/pattern"
 	"railwright.dev/railwright/internal/switchos/switchtext"
 )
 
@@ -87,8 +88,8 @@ func (s *eosSaid) bandwidth(q *queueSaid, args string, not bool, at fabric.Line)
 }
 
 var (
-	eosECN = switchtext.Pattern(`^ecn minimum-threshold (\d+) (\w+) maximum-threshold (\d+) (\w+)(?: max-mark-probability (\d+))?(?: weight (\d+))?$`)
-	red    = switchtext.Pattern(`^drop(?: drop-precedence \d)? minimum-threshold (\d+) (\w+) maximum-threshold (\d+) (\w+)(?: drop-probability (\d+))?(?: weight (\d+))?$`)
+	eosECN = pattern.Plain(`^ecn minimum-threshold (\d+) (\w+) maximum-threshold (\d+) (\w+)(?: max-mark-probability (\d+))?(?: weight (\d+))?$`)
+	red    = pattern.Plain(`^drop(?: drop-precedence \d)? minimum-threshold (\d+) (\w+) maximum-threshold (\d+) (\w+)(?: drop-probability (\d+))?(?: weight (\d+))?$`)
 )
 
 // units are the units of thresholds. Whether a kbyte is 1000 or 1024 bytes is in no source at hand.

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/pattern"
 	"railwright.dev/railwright/internal/switchos/switchtext"
 )
 
@@ -133,7 +134,7 @@ func (s *eosSaid) pfcOf(scopes []*eosScope, args string, not bool, at fabric.Lin
 	return false
 }
 
-var eosPriorities = switchtext.Pattern(`^([\d ,-]+?)(?: (no-drop|drop))?(?: .*)?$`)
+var eosPriorities = pattern.Plain(`^([\d ,-]+?)(?: (no-drop|drop))?(?: .*)?$`)
 
 func (s *eosSaid) noDrop(scopes []*eosScope, args string, not bool, at fabric.Line) bool {
 	m := eosPriorities().FindStringSubmatch(args)

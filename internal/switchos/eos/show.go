@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/pattern"
 	"railwright.dev/railwright/internal/switchos/switchtext"
 )
 
@@ -40,31 +41,31 @@ var headings = []struct {
 	table, form string
 	line        func() *regexp.Regexp
 }{
-	{"ecn", "show qos interfaces ecn", switchtext.Pattern(`^Tx-Queue Threshold ECN Min`)},
-	{"pfc", "show priority-flow-control", switchtext.Pattern(`^Port Enabled Priorities Active`)},
-	{"pfc-status", "show priority-flow-control status", switchtext.Pattern(`^Port Status Priorities`)},
-	{"status", "show interfaces status", switchtext.Pattern(`^Port Name Status Vlan Duplex Speed`)},
-	{"cos-tc", "show qos maps", switchtext.Pattern(`^(?i:cos ?- ?tc map:)`)},
-	{"dscp-tc", "show qos maps", switchtext.Pattern(`^(?i:dscp ?- ?tc map:)`)},
-	{"tc-queue", "show qos maps", switchtext.Pattern(`^(?i:tc ?- ?(?:uc-)?tx-queue map:)`)},
-	{"other", "show qos maps", switchtext.Pattern(`^(?i:[a-z]+ ?- ?[a-z-]+ ?(?:map|drop precedence map):)`)},
-	{"queues", "show qos interfaces", switchtext.Pattern(`^Queue \(percent\)`)},
-	{"queues", "show qos interfaces", switchtext.Pattern(`^Tx Bandwidth (?:Bandwidth |Shape )`)},
-	{"port", "show qos interfaces", switchtext.Pattern(`^(?:Ethernet|Et|Port-Channel|Po)\d[\d/]*:$`)},
-	{"port", "show interfaces", switchtext.Pattern(`^(?:Ethernet|Port-Channel)\d[\d/]* is (?:up|down|administratively down)`)},
-	{"port", "show qos interfaces", switchtext.Pattern(`^Trust Mode: `)},
-	{"legend", "", switchtext.Pattern(`^(?:Legend:|E: PFC Enabled|The hardware supports PFC|PFC receive processing|The PFC watchdog|Number of (?:Traffic|Transmit))`)},
+	{"ecn", "show qos interfaces ecn", pattern.Plain(`^Tx-Queue Threshold ECN Min`)},
+	{"pfc", "show priority-flow-control", pattern.Plain(`^Port Enabled Priorities Active`)},
+	{"pfc-status", "show priority-flow-control status", pattern.Plain(`^Port Status Priorities`)},
+	{"status", "show interfaces status", pattern.Plain(`^Port Name Status Vlan Duplex Speed`)},
+	{"cos-tc", "show qos maps", pattern.Plain(`^(?i:cos ?- ?tc map:)`)},
+	{"dscp-tc", "show qos maps", pattern.Plain(`^(?i:dscp ?- ?tc map:)`)},
+	{"tc-queue", "show qos maps", pattern.Plain(`^(?i:tc ?- ?(?:uc-)?tx-queue map:)`)},
+	{"other", "show qos maps", pattern.Plain(`^(?i:[a-z]+ ?- ?[a-z-]+ ?(?:map|drop precedence map):)`)},
+	{"queues", "show qos interfaces", pattern.Plain(`^Queue \(percent\)`)},
+	{"queues", "show qos interfaces", pattern.Plain(`^Tx Bandwidth (?:Bandwidth |Shape )`)},
+	{"port", "show qos interfaces", pattern.Plain(`^(?:Ethernet|Et|Port-Channel|Po)\d[\d/]*:$`)},
+	{"port", "show interfaces", pattern.Plain(`^(?:Ethernet|Port-Channel)\d[\d/]* is (?:up|down|administratively down)`)},
+	{"port", "show qos interfaces", pattern.Plain(`^Trust Mode: `)},
+	{"legend", "", pattern.Plain(`^(?:Legend:|E: PFC Enabled|The hardware supports PFC|PFC receive processing|The PFC watchdog|Number of (?:Traffic|Transmit))`)},
 }
 
 var (
-	rule    = switchtext.Pattern(`^[-= ]+$`)
-	ecnRow  = switchtext.Pattern(`^(\d+) (\w+|-) (\d+|-) (\d+|-)(?: (\d+|-))?(?: .*)?$`)
-	pfcRow  = switchtext.Pattern(`^((?:Ethernet|Et|Port-Channel|Po)[\d/]+) (Yes|No)(?: ([\d ,-]+?))? (Yes|No)(?: .*)?$`)
-	flagRow = switchtext.Pattern(`^((?:Ethernet|Et|Port-Channel|Po)[\d/]+) ([EDAW](?: [EDAW-])*)(?: ([\d ,-]+?))?(?: (?:drop|errdisable|no-drop|-).*)?(?: DCBX.*)?$`)
-	status  = switchtext.Pattern(`^((?:Et|Po|Ma)[\d/]+)(?: .*?)? (connected|notconnect|disabled|errdisabled|inactive|sub-intf-parent) (routed|trunk|in Po\d+|inactive|tap|tool|monitoring|dot1q|unassigned|\d+) \S+ (?:a-)?(\d+(?:\.\d+)?)([GM])\b`)
-	status2 = switchtext.Pattern(`^((?:Et|Po|Ma)[\d/]+)(?: .*?)? (connected|notconnect|disabled|errdisabled|inactive)\b`)
-	qRow    = switchtext.Pattern(`^(\d) (\d+|-) (.*?)(?: ?)(SP|RR)\S* (?:/ \S+ )?([LWDT-]+)$`)
-	mtuLine = switchtext.Pattern(`^(?:IP|Ethernet) MTU (\d+) bytes`)
+	rule    = pattern.Plain(`^[-= ]+$`)
+	ecnRow  = pattern.Plain(`^(\d+) (\w+|-) (\d+|-) (\d+|-)(?: (\d+|-))?(?: .*)?$`)
+	pfcRow  = pattern.Plain(`^((?:Ethernet|Et|Port-Channel|Po)[\d/]+) (Yes|No)(?: ([\d ,-]+?))? (Yes|No)(?: .*)?$`)
+	flagRow = pattern.Plain(`^((?:Ethernet|Et|Port-Channel|Po)[\d/]+) ([EDAW](?: [EDAW-])*)(?: ([\d ,-]+?))?(?: (?:drop|errdisable|no-drop|-).*)?(?: DCBX.*)?$`)
+	status  = pattern.Plain(`^((?:Et|Po|Ma)[\d/]+)(?: .*?)? (connected|notconnect|disabled|errdisabled|inactive|sub-intf-parent) (routed|trunk|in Po\d+|inactive|tap|tool|monitoring|dot1q|unassigned|\d+) \S+ (?:a-)?(\d+(?:\.\d+)?)([GM])\b`)
+	status2 = pattern.Plain(`^((?:Et|Po|Ma)[\d/]+)(?: .*?)? (connected|notconnect|disabled|errdisabled|inactive)\b`)
+	qRow    = pattern.Plain(`^(\d) (\d+|-) (.*?)(?: ?)(SP|RR)\S* (?:/ \S+ )?([LWDT-]+)$`)
+	mtuLine = pattern.Plain(`^(?:IP|Ethernet) MTU (\d+) bytes`)
 )
 
 // showLine reads a line that a show command printed; false: it may be of a configuration.
@@ -121,7 +122,7 @@ func (r *reader) heading(l switchtext.CLILine) bool {
 }
 
 // eosRow is how rows of tables begin: with a number, a port, a word with a colon, or a continued heading.
-var eosRow = switchtext.Pattern(`^(?:\d|(?:Ethernet|Et|Port-Channel|Po|Ma)\d|[a-z0-9 -]+:|[- =]+$|Unit |Queue |RR |SP |% |- |ECN)`)
+var eosRow = pattern.Plain(`^(?:\d|(?:Ethernet|Et|Port-Channel|Po|Ma)\d|[a-z0-9 -]+:|[- =]+$|Unit |Queue |RR |SP |% |- |ECN)`)
 
 // showPort reads the line that names a port, or how it trusts.
 func (r *reader) showPort(l switchtext.CLILine) {
@@ -166,7 +167,7 @@ func (r *reader) showedPort() string {
 	return ""
 }
 
-var commandPort = switchtext.Pattern(`(?i)\b(?:ethernet|et|port-channel|po) ?\d[\d/]*`)
+var commandPort = pattern.Plain(`(?i)\b(?:ethernet|et|port-channel|po) ?\d[\d/]*`)
 
 // showRow reads a row of the table that the output is in.
 func (r *reader) showRow(l switchtext.CLILine) bool {

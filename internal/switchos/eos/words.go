@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"railwright.dev/railwright/internal/switchos/switchtext"
+	"railwright.dev/railwright/internal/pattern"
 )
 
 // eosWords is a line with single blanks, and the word that people shorten when they type it in full.
@@ -33,7 +33,7 @@ func eosNot(c string) (rest string, not bool) {
 	return c, false
 }
 
-var eosInterface = switchtext.Pattern(`(?i)^(ethernet|eth|et|port-channel|po|vlan|vl|loopback|lo|management|ma|vxlan|vx|tunnel|tu|recirc-channel) ?(\d[\d/,.$ -]*)$`)
+var eosInterface = pattern.Plain(`(?i)^(ethernet|eth|et|port-channel|po|vlan|vl|loopback|lo|management|ma|vxlan|vx|tunnel|tu|recirc-channel) ?(\d[\d/,.$ -]*)$`)
 
 var kinds = map[string]string{
 	"ethernet": "Ethernet", "eth": "Ethernet", "et": "Ethernet", "port-channel": "Port-Channel", "po": "Port-Channel", "vlan": "Vlan", "vl": "Vlan",

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/pattern"
 	"railwright.dev/railwright/internal/switchos/switchtext"
 )
 
@@ -17,14 +18,14 @@ func (OS) Shows() []string {
 // The marks of a configuration of Junos. Braces alone are of many languages: a semicolon at an end of line and the name of a
 // stanza, or of what stands in class-of-service, must come with them.
 var (
-	junosSet   = switchtext.Pattern(`(?m)^\s*(?:\S+[#>]\s*)?(?:set|deactivate|delete|edit)\s+(?:class-of-service|interfaces\s+(?:interface-range|lo0|irb|me0|ae\d|(?:et|xe|ge|mge)-[\d*<"\[])|forwarding-options|policy-options|routing-options|vlans|chassis|system\s+host-name|protocols\s+(?:bgp|lldp|rstp)|groups|apply-groups|classifiers\s+(?:dscp|ieee-802\.1)|forwarding-classes\s+class|congestion-notification-profile|scheduler-maps|schedulers|drop-profiles|shared-buffer|rewrite-rules)\b`)
-	junosEnd   = switchtext.Pattern(`(?m);[ \t}]*(?:#.*|/\*.*)?\r?$`)
-	junosBlock = switchtext.Pattern(`(?m)^\s*(?:(?:inactive|replace): )?(?:class-of-service|classifiers|code-point-aliases|drop-profiles|shared-buffer|forwarding-classes|congestion-notification-profile|scheduler-maps|schedulers|rewrite-rules|interfaces|vlans|groups|chassis|protocols|routing-options|policy-options|forwarding-options|(?:et|xe|ge|mge)-[\d*][\w/:*-]*|dscp [\w-]+|interface-range [\w.-]+)\s*\{`)
-	junosFlat  = switchtext.Pattern(`(?m)^\s*(?:class [\w-]+ queue-num \d+|forwarding-class [\w-]+ scheduler [\w-]+|version \d\d\.\d\S*|explicit-congestion-notification|loss-priority (?:low|high|medium-low|medium-high) code-points? .*)\s*;`)
+	junosSet   = pattern.Plain(`(?m)^\s*(?:\S+[#>]\s*)?(?:set|deactivate|delete|edit)\s+(?:class-of-service|interfaces\s+(?:interface-range|lo0|irb|me0|ae\d|(?:et|xe|ge|mge)-[\d*<"\[])|forwarding-options|policy-options|routing-options|vlans|chassis|system\s+host-name|protocols\s+(?:bgp|lldp|rstp)|groups|apply-groups|classifiers\s+(?:dscp|ieee-802\.1)|forwarding-classes\s+class|congestion-notification-profile|scheduler-maps|schedulers|drop-profiles|shared-buffer|rewrite-rules)\b`)
+	junosEnd   = pattern.Plain(`(?m);[ \t}]*(?:#.*|/\*.*)?\r?$`)
+	junosBlock = pattern.Plain(`(?m)^\s*(?:(?:inactive|replace): )?(?:class-of-service|classifiers|code-point-aliases|drop-profiles|shared-buffer|forwarding-classes|congestion-notification-profile|scheduler-maps|schedulers|rewrite-rules|interfaces|vlans|groups|chassis|protocols|routing-options|policy-options|forwarding-options|(?:et|xe|ge|mge)-[\d*][\w/:*-]*|dscp [\w-]+|interface-range [\w.-]+)\s*\{`)
+	junosFlat  = pattern.Plain(`(?m)^\s*(?:class [\w-]+ queue-num \d+|forwarding-class [\w-]+ scheduler [\w-]+|version \d\d\.\d\S*|explicit-congestion-notification|loss-priority (?:low|high|medium-low|medium-high) code-points? .*)\s*;`)
 )
 
 // junosNot is a mark of VyOS, whose set commands look alike.
-var junosNot = switchtext.Pattern(`(?m)^\s*set (?:interfaces (?:ethernet|bonding|bridge|loopback|dummy|wireguard|tunnel) |firewall (?:name|ipv4|group) |nat (?:source|destination) )`)
+var junosNot = pattern.Plain(`(?m)^\s*set (?:interfaces (?:ethernet|bonding|bridge|loopback|dummy|wireguard|tunnel) |firewall (?:name|ipv4|group) |nat (?:source|destination) )`)
 
 // Recognizes reports whether a text is a configuration of Junos, with braces or as set commands.
 func (OS) Recognizes(text []byte) bool {

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/pattern"
 	"railwright.dev/railwright/internal/switchos/switchtext"
 )
 
@@ -78,10 +79,10 @@ func parseJunos(t switchtext.Text) junosText {
 }
 
 // setCommand is a line that is a command and not the middle of a statement.
-var setCommand = switchtext.Pattern(`^(?:set|delete|deactivate|activate) [a-z]`)
+var setCommand = pattern.Plain(`^(?:set|delete|deactivate|activate) [a-z]`)
 
 // banner is the line above a prompt: which of several routing engines answers.
-var banner = switchtext.Pattern(`^\{[a-z]+(?::[\w-]+)?\}$`)
+var banner = pattern.Plain(`^\{[a-z]+(?::[\w-]+)?\}$`)
 
 // outside reports whether a line is a command, a banner or a page break rather than a part of a configuration.
 func (p *parser) outside(l switchtext.CLILine) bool {

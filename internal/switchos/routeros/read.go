@@ -1,16 +1,15 @@
 package routeros
 
 import (
-	"regexp"
 	"strings"
-	"sync"
 
 	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/pattern"
 	"railwright.dev/railwright/internal/switchos/switchtext"
 )
 
 // signs are lines that RouterOS alone has: of an export or a script, at a prompt, or printed by a command.
-var signs = pattern(`(?m)^(?:# .* by RouterOS \d|\[\S+@[^\]\r\n]+\] ?(?:/[\w/ -]*)?> ?|/(?:interface|ip|ipv6|system|routing|queue)(?:[ /][a-z]|[ \r]*$)|` +
+var signs = pattern.Plain(`(?m)^(?:# .* by RouterOS \d|\[\S+@[^\]\r\n]+\] ?(?:/[\w/ -]*)?> ?|/(?:interface|ip|ipv6|system|routing|queue)(?:[ /][a-z]|[ \r]*$)|` +
 	`[ \t]*(?:Flags: [A-Z] - [A-Za-z-]+|Columns: [A-Z]{2}|status: (?:link-ok|no-link)(?: +(?:link-ok|no-link))*[ \r]*$)|[ \t]*\d+ .*\bdefault-name="|[ \t]*[A-Z]* *(?:;;; .*)?name="[^"]*" default-name=")`)
 
 // Recognizes reports whether a text is an export or a script of RouterOS, or output of one of its commands.
@@ -201,7 +200,7 @@ func (r *reader) printing(l line) bool {
 }
 
 // begins are first lines of output: legends, headings of tables, entries, and lines of a monitor.
-var begins = pattern(`^\s*(?:Flags: [A-Z] - |Columns?: [A-Z]|#\s+[A-Z]|\d+ +(?:[A-Z]+ +)?(?:;;; |[a-z][a-z0-9-]*=)|[A-Z]{1,4} +[a-z][a-z-]*="|[a-z][a-z0-9.-]*: )`)
+var begins = pattern.Plain(`^\s*(?:Flags: [A-Z] - |Columns?: [A-Z]|#\s+[A-Z]|\d+ +(?:[A-Z]+ +)?(?:;;; |[a-z][a-z0-9-]*=)|[A-Z]{1,4} +[a-z][a-z-]*="|[a-z][a-z0-9.-]*: )`)
 
 // heading reports whether a line is the heading of a table: words in capitals behind #.
 func heading(text string) bool {
@@ -215,9 +214,4 @@ func heading(text string) bool {
 		}
 	}
 	return true
-}
-
-// pattern is a regular expression that is compiled when it is first used: most commands need none of them.
-func pattern(expression string) func() *regexp.Regexp {
-	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
 }

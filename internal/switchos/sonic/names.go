@@ -4,11 +4,11 @@ import (
 	"slices"
 	"strings"
 
-	"railwright.dev/railwright/internal/switchos/switchtext"
+	"railwright.dev/railwright/internal/pattern"
 )
 
 // sonicNamespace is the part of one ASIC in what a switch with several prints.
-var sonicNamespace = switchtext.Pattern(`^(?:localhost|host|asic\d+)$`)
+var sonicNamespace = pattern.Plain(`^(?:localhost|host|asic\d+)$`)
 
 // sonicFields lists the tables that are read, with their fields: those that are read, those that follow from others, and
 // those that have no bearing on which packets are lossless. A field that is in no list may matter and is told. A dash stands
@@ -75,7 +75,7 @@ const ignored = `AAA ACL_RULE ACL_TABLE ACL_TABLE_TYPE ALARM ALARM_STATS ASIC_SE
 func isIgnored(table string) bool { return slices.Contains(strings.Fields(ignored), table) }
 
 // sonicKey is a table of CONFIG_DB as a key of JSON, in capitals: an OpenConfig text has none.
-var sonicKey = switchtext.Pattern(`"(?:PORT|INTERFACE|VLAN|VLAN_MEMBER|VLAN_INTERFACE|DEVICE_METADATA|DSCP_TO_TC_MAP|DOT1P_TO_TC_MAP|TC_TO_QUEUE_MAP|` +
+var sonicKey = pattern.Plain(`"(?:PORT|INTERFACE|VLAN|VLAN_MEMBER|VLAN_INTERFACE|DEVICE_METADATA|DSCP_TO_TC_MAP|DOT1P_TO_TC_MAP|TC_TO_QUEUE_MAP|` +
 	`TC_TO_PRIORITY_GROUP_MAP|MAP_PFC_PRIORITY_TO_QUEUE|PFC_PRIORITY_TO_QUEUE_MAP|PFC_PRIORITY_TO_PRIORITY_GROUP_MAP|TC_TO_DSCP_MAP|PORT_QOS_MAP|SCHEDULER|` +
 	`QUEUE|WRED_PROFILE|BUFFER_POOL|BUFFER_PROFILE|BUFFER_PG|BUFFER_QUEUE|CABLE_LENGTH|PFC_WD|BGP_NEIGHBOR|BREAKOUT_CFG|PORTCHANNEL|FEATURE|ACL_TABLE)` +
 	`(?:\|[^"\n]*)?"\s*:\s*[{\[]`)

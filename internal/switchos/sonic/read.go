@@ -8,6 +8,7 @@ import (
 	"unicode"
 
 	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/pattern"
 	"railwright.dev/railwright/internal/switchos/switchtext"
 )
 
@@ -57,7 +58,7 @@ func (OS) Recognizes(text []byte) bool {
 
 // otherCLI are lines of sonic-cli, the command line of commercial SONiC. Below it is the same shell with the same commands, so
 // that output of those stands in its texts too.
-var otherCLI = switchtext.Pattern(`(?m)^\s*(?:\S+[#>]\s*)?(?:no )?(?:qos (?:map|wred-policy|scheduler-policy|buffer) |qos-map |show qos |` +
+var otherCLI = pattern.Plain(`(?m)^\s*(?:\S+[#>]\s*)?(?:no )?(?:qos (?:map|wred-policy|scheduler-policy|buffer) |qos-map |show qos |` +
 	`show running-configuration|priority-flow-control |queue \d+ wred-policy |interface (?:range )?Eth ?\d+/)`)
 
 // Read reads the texts of a switch.
@@ -100,10 +101,10 @@ func (r *reader) problem(kind, port string, at fabric.Line, what, then string) {
 }
 
 // fragment begins a part of a database that was copied without its outer braces.
-var fragment = switchtext.Pattern(`^\s*"[A-Z][A-Z0-9_]*(?:\|[^"]*)?"\s*:`)
+var fragment = pattern.Plain(`^\s*"[A-Z][A-Z0-9_]*(?:\|[^"]*)?"\s*:`)
 
 // middle is a line that only the inside of an object has: a key with its value, a value of a list, or what closes them.
-var middle = switchtext.Pattern(`^(?:[}\]]|"[^"\n]*"\s*(?::|,?\s*$))`)
+var middle = pattern.Plain(`^(?:[}\]]|"[^"\n]*"\s*(?::|,?\s*$))`)
 
 // text reads one file, which may have several outputs below each other. Of a text with an object that is no JSON nothing
 // is read: a half of it would look like a switch with half of its settings.
@@ -223,7 +224,7 @@ func wholeDB(root *jsonNode) bool {
 }
 
 // oldReference is how SONiC until 2021 named a row of another table.
-var oldReference = switchtext.Pattern(`^\[[A-Z0-9_]+\|([^\]]*)\]$`)
+var oldReference = pattern.Plain(`^\[[A-Z0-9_]+\|([^\]]*)\]$`)
 
 // oldReferences turns references of the old form into names.
 func (r *reader) oldReferences() {

@@ -9,11 +9,11 @@ import (
 	"strings"
 
 	"railwright.dev/railwright/internal/fabric"
-	"railwright.dev/railwright/internal/switchos/switchtext"
+	"railwright.dev/railwright/internal/pattern"
 )
 
 // sonicPort is the name of a port, not of a group of ports, a VLAN or a part of a port with a tag.
-var sonicPort = switchtext.Pattern(`^Eth(?:ernet)?[-A-Za-z]*\d[\w/:-]*$`)
+var sonicPort = pattern.Plain(`^Eth(?:ernet)?[-A-Za-z]*\d[\w/:-]*$`)
 
 func physical(name string) bool { return sonicPort().MatchString(name) }
 
@@ -212,7 +212,7 @@ func (r *reader) prefix(text, port string, at fabric.Line) *fabric.Said[netip.Pr
 
 // breakoutMode is a part of the mode of a cage, such as 2x400G, 1x100G(2)+2x50G(2) or 4x25G[10G], where the bracket has
 // further rates: SONiC, doc/dynamic-port-breakout.
-var breakoutMode = switchtext.Pattern(`^\s*(\d{1,3})x(\d{1,5})G(\[[^\]]*\])?(?:\(\d+\))?\s*$`)
+var breakoutMode = pattern.Plain(`^\s*(\d{1,3})x(\d{1,5})G(\[[^\]]*\])?(?:\(\d+\))?\s*$`)
 
 // cage is how a cage is split.
 type cage struct {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/pattern"
 	"railwright.dev/railwright/internal/switchos/switchtext"
 )
 
@@ -25,37 +26,37 @@ type sonicShow struct {
 }
 
 var sonicShows = []sonicShow{
-	{"show interfaces status", switchtext.Pattern(`(?m)^\s*Interface\s+Lanes\s+Speed\s+MTU\s`), showInterface},
-	{"show pfc priority", switchtext.Pattern(`(?m)^\s*Interface\s+Lossless priorities\s*$`), showPriority},
-	{"show pfc asymmetric", switchtext.Pattern(`(?m)^\s*Interface\s+Asymmetric\s*$`), showAsymmetric},
-	{"show pfcwd config", switchtext.Pattern(`(?m)^\s*PORT\s+ACTION\s+DETECTION TIME\s+RESTORATION TIME`), showWatchdog},
-	{"show pfc counters", switchtext.Pattern(`(?m)^\s*Port [RT]x\s+PFC0\s+PFC1\s`), nil},
-	{"show interfaces fec status", switchtext.Pattern(`(?m)^\s*Interface\s+FEC Oper\s+FEC Admin\s*$`), showFEC},
-	{"show vlan config", switchtext.Pattern(`(?m)^\s*Name\s+VID\s+Member\s+Mode\s*$`), showVLAN},
-	{"show ip interfaces", switchtext.Pattern(`(?m)^\s*Interface\s+(?:Master\s+)?IPv4 [Aa]ddress/[Mm]ask\s+(?:Master\s+)?Admin/Oper\s`), showAddress},
-	{"show interfaces description", switchtext.Pattern(`(?m)^\s*Interface\s+Oper\s+Admin\s+Alias\s+Description\s*$`), nil},
-	{"show queue watermark", switchtext.Pattern(`(?m)^\s*Port\s+UC0\s+UC1\s`), nil},
+	{"show interfaces status", pattern.Plain(`(?m)^\s*Interface\s+Lanes\s+Speed\s+MTU\s`), showInterface},
+	{"show pfc priority", pattern.Plain(`(?m)^\s*Interface\s+Lossless priorities\s*$`), showPriority},
+	{"show pfc asymmetric", pattern.Plain(`(?m)^\s*Interface\s+Asymmetric\s*$`), showAsymmetric},
+	{"show pfcwd config", pattern.Plain(`(?m)^\s*PORT\s+ACTION\s+DETECTION TIME\s+RESTORATION TIME`), showWatchdog},
+	{"show pfc counters", pattern.Plain(`(?m)^\s*Port [RT]x\s+PFC0\s+PFC1\s`), nil},
+	{"show interfaces fec status", pattern.Plain(`(?m)^\s*Interface\s+FEC Oper\s+FEC Admin\s*$`), showFEC},
+	{"show vlan config", pattern.Plain(`(?m)^\s*Name\s+VID\s+Member\s+Mode\s*$`), showVLAN},
+	{"show ip interfaces", pattern.Plain(`(?m)^\s*Interface\s+(?:Master\s+)?IPv4 [Aa]ddress/[Mm]ask\s+(?:Master\s+)?Admin/Oper\s`), showAddress},
+	{"show interfaces description", pattern.Plain(`(?m)^\s*Interface\s+Oper\s+Admin\s+Alias\s+Description\s*$`), nil},
+	{"show queue watermark", pattern.Plain(`(?m)^\s*Port\s+UC0\s+UC1\s`), nil},
 }
 
 // sonicProfile begins a profile of show ecn (scripts/ecnconfig), whose documentation prints the name in bold, and a profile
 // or a pool of show mmu and show buffer configuration (scripts/mmuconfig).
 var (
-	sonicProfile = switchtext.Pattern(`^\s*(Profile|Pool): +\**([\w.@-]+?)\**\s*$`)
-	block        = switchtext.Pattern(`(?m)^\s*(?:Profile|Pool): +\S+[ \t\r]*\n\s*-{2,}\s+-+\s*$`)
-	trafficBlock = switchtext.Pattern(`^\s*Lossless traffic pattern:\s*$`)
+	sonicProfile = pattern.Plain(`^\s*(Profile|Pool): +\**([\w.@-]+?)\**\s*$`)
+	block        = pattern.Plain(`(?m)^\s*(?:Profile|Pool): +\S+[ \t\r]*\n\s*-{2,}\s+-+\s*$`)
+	trafficBlock = pattern.Plain(`^\s*Lossless traffic pattern:\s*$`)
 )
 
 var (
-	dashes     = switchtext.Pattern(`^\s*-{2,}(?:\s+-+)*\s*$`)
-	dashRun    = switchtext.Pattern(`-+`)
-	gap        = switchtext.Pattern(`\s{2,}`)
-	pollEvery  = switchtext.Pattern(`^Changed polling interval to (\d+)ms`)
-	bigRed     = switchtext.Pattern(`^BIG_RED_SWITCH status is (\w+)`)
-	showName   = switchtext.Pattern(`^[\w./:-]*$`) // of a port; empty where a row goes on
-	plainShell = switchtext.Pattern(`^[$#]\s+(?:sudo\s+)?[a-z]`)
-	typed      = switchtext.Pattern(`^\S*[$#>]\s*(?:sudo\s+)?(?:config\s+(?:interface|qos|ecn|pfcwd|mmu|buffer|vlan|portchannel|load|reload|apply-patch|replace)\b|` +
+	dashes     = pattern.Plain(`^\s*-{2,}(?:\s+-+)*\s*$`)
+	dashRun    = pattern.Plain(`-+`)
+	gap        = pattern.Plain(`\s{2,}`)
+	pollEvery  = pattern.Plain(`^Changed polling interval to (\d+)ms`)
+	bigRed     = pattern.Plain(`^BIG_RED_SWITCH status is (\w+)`)
+	showName   = pattern.Plain(`^[\w./:-]*$`) // of a port; empty where a row goes on
+	plainShell = pattern.Plain(`^[$#]\s+(?:sudo\s+)?[a-z]`)
+	typed      = pattern.Plain(`^\S*[$#>]\s*(?:sudo\s+)?(?:config\s+(?:interface|qos|ecn|pfcwd|mmu|buffer|vlan|portchannel|load|reload|apply-patch|replace)\b|` +
 		`(?:redis-cli|sonic-db-cli)\s.*\b(?i:hset|hmset|hdel|del)\b|ecnconfig\s+-[pq]|pfcwd\s+(?:start|stop)|pfc\s+config|mmuconfig\s+-p)`) // a setting, which is not read from what was typed
-	showNoise = switchtext.Pattern(`^(?:(?:sudo )?(?:show [a-z -]+|ecnconfig -l)|Namespace \w*|Running command: .*|Command: .*|Last cached time was .*|\*{3,}.*)$`)
+	showNoise = pattern.Plain(`^(?:(?:sudo )?(?:show [a-z -]+|ecnconfig -l)|Namespace \w*|Running command: .*|Command: .*|Last cached time was .*|\*{3,}.*)$`)
 )
 
 // showState is where in the output of show commands the reader is.

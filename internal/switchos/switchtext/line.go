@@ -2,11 +2,10 @@ package switchtext
 
 import (
 	"bytes"
-	"regexp"
 	"strings"
-	"sync"
 
 	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/pattern"
 )
 
 // CLILine is a line of a command line interface: of a configuration, or as it was typed at a prompt.
@@ -19,10 +18,10 @@ type CLILine struct {
 
 // Prompt is a prompt of a switch: a name, an optional mode in brackets, and # or > or $. The name has a letter, so that
 // no number of a table is one.
-var Prompt = Pattern(`^(?:\{master(?::\d+)?\}\s*)?((?:\[[^\]]*\])?[A-Za-z][\w.@:~/-]*(?:\([\w./,:+ -]+\))?[#>$])(?:\s+|$)`)
+var Prompt = pattern.Plain(`^(?:\{master(?::\d+)?\}\s*)?((?:\[[^\]]*\])?[A-Za-z][\w.@:~/-]*(?:\([\w./,:+ -]+\))?[#>$])(?:\s+|$)`)
 
 // ANSI are the colours and cursor movements that a terminal's recording has.
-var ANSI = Pattern(`\x1b(?:\[[0-9;?]*[ -/]*[@-~]|[@-_])`)
+var ANSI = pattern.Plain(`\x1b(?:\[[0-9;?]*[ -/]*[@-~]|[@-_])`)
 
 // CLILines returns the lines of a text that have something in them. A text from Windows, with colours, or with prompts before
 // its commands is read as the plain one.
@@ -61,10 +60,4 @@ func indentOf(text string) int {
 		}
 	}
 	return n
-}
-
-// Pattern is a regular expression that is compiled when it is first used: most commands read no text of a switch, and all of
-// them together take milliseconds.
-func Pattern(expression string) func() *regexp.Regexp {
-	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
 }
