@@ -71,7 +71,7 @@ func messageOf(line string) (message, []string) {
 
 func logForm() form {
 	return form{
-		name: "messages of virtual machines", log: true,
+		name: "messages of virtual machines", log: true, opens: []*pattern.Regexp{inLog()},
 		begins: func(line string, _ place) bool {
 			m, found := messageOf(line)
 			return found != nil && (m.kind != "" || !strings.HasPrefix(m.text.String(), `(?i)^(?:the current`))
