@@ -77,10 +77,13 @@ func levelIn(m *messages.Message, text string) fabric.LineLevel {
 const mostMessages = 4
 
 // saysOf is what a line says that belongs to no result and is no entry of a debug log. A message without a fault hides only
-// itself: another message on the line counts, and a form that is no prefix of the first.
-func saysOf(text string, judged judgedForms) said {
+// itself: another message on the line counts, and a form that is no prefix of the first. mayFault: it may have a form of one.
+func saysOf(text string, judged judgedForms, mayFault bool) said {
 	m, rest, found := catalogue().Cut(text)
-	if !found {
+	switch {
+	case !found && !mayFault:
+		return said{}
+	case !found:
 		return said{level: judged.level(text)}
 	}
 	s := said{m, levelIn(m, text)}
@@ -103,7 +106,7 @@ func saysOf(text string, judged judgedForms) said {
 }
 
 // faultLevel is the level of a line that belongs to no result; empty: it speaks of no fault.
-func faultLevel(text string) fabric.LineLevel { return saysOf(text, nil).level }
+func faultLevel(text string) fabric.LineLevel { return saysOf(text, nil, true).level }
 
 // says is what an entry of a debug log says. Of two entries that were written into one line the warning counts.
 func (e *logEntry) says() said {
@@ -148,7 +151,7 @@ func copiedLines(text string, number int, log bool) (lines []fabric.LogLine, wor
 		case entry:
 			s = e.says()
 		case log:
-			s = saysOf(one, nil)
+			s = saysOf(one, nil, true)
 		default:
 			m, found := catalogue().Find(one)
 			if !found {

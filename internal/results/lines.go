@@ -5,6 +5,8 @@ import (
 	"errors"
 	"io"
 	"strings"
+
+	"railwright.dev/railwright/internal/pattern"
 )
 
 // line is a line of a file, without what terminals, launchers and documents add around it. Indentation is kept.
@@ -15,6 +17,8 @@ type line struct {
 	tag              // who printed it, where a prefix shows it
 	log    *logEntry // the line is part of a debug log; text is then what preceded it on the same line
 	cut    bool      // it was longer than maxLine
+
+	signs *pattern.Members // what lineSigns find in raw; nil: nobody looked
 
 	behind [mostPrefixes]int32 // how long raw is without one prefix after the other, bytes
 	depth  int                 // how many prefixes there are

@@ -61,7 +61,7 @@ func newNCCLLog(b *budget) *ncclLog { return &ncclLog{budget: b, judged: judgedF
 func (r *ncclLog) read(l line) bool {
 	if l.log == nil {
 		text := strings.TrimSpace(l.text)
-		if r.cur != nil && r.cur.ready && isBanner(text) {
+		if r.cur != nil && r.cur.ready && l.may(lineSigns().banner) && isBanner(text) {
 			r.close()
 		}
 		r.bare(l, text)
@@ -113,14 +113,14 @@ var bareSetting = pattern.New(`^((?:NCCL|RCCL)_[A-Z0-9_]+) (?:set by environment
 
 // bare reads lines of a log that have no prefix: the version, and settings that were pasted by themselves.
 func (r *ncclLog) bare(l line, text string) {
-	if strings.Contains(text, "CCL_") {
+	if l.may(lineSigns().setting) {
 		for _, m := range bareSetting().FindAllStringSubmatch(text[:min(len(text), maxLogPath)], maxLogEnv) {
 			if name := cmp.Or(m[1], m[3]); !strings.HasPrefix(name, "NCCL_DEBUG") { // what is printed is no choice of the run
 				r.run(l).env(l.host, name, strings.Trim(cmp.Or(m[2], m[4]), `"'`))
 			}
 		}
 	}
-	if strings.Contains(text, "CCL version") {
+	if l.may(lineSigns().version) {
 		if m := libraryVersion().FindStringSubmatch(text); m != nil {
 			r.run(l).version("", m[1], m[2])
 		}
@@ -135,9 +135,9 @@ func (r *ncclLog) rest(l line) bool {
 	if text == "" || r.cur != nil && r.cur.full() {
 		return false
 	}
-	s := saysOf(text, r.judged)
+	s := saysOf(text, r.judged, l.mayFault())
 	if s.level == "" && l.source != "" && l.log == nil {
-		if whole := saysOf(l.raw, r.judged); whole.level != "" {
+		if whole := saysOf(l.raw, r.judged, l.mayFault()); whole.level != "" {
 			s = whole
 		}
 	}
@@ -172,7 +172,7 @@ func (r *ncclLog) wrapped(l line, text string) {
 	default:
 		whole := strings.Join(r.help, " ")
 		r.helping, r.help = len(r.help) == 0, nil // two rules may stand between two texts
-		if s := saysOf(whole, r.judged); s.message != nil && !s.nothing() {
+		if s := saysOf(whole, r.judged, true); s.message != nil && !s.nothing() {
 			r.run(l).keepLine(l, s, whole, whole)
 		}
 	}

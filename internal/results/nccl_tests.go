@@ -26,7 +26,7 @@ func (r *ncclTests) read(l line) bool {
 		return false
 	case text == "":
 		return false
-	case isBanner(text):
+	case l.may(lineSigns().banner) && isBanner(text):
 		r.banner(l, text)
 		return true
 	}
@@ -39,7 +39,7 @@ func (r *ncclTests) read(l line) bool {
 			return true
 		}
 	}
-	return r.header(l, text) || r.row(l, text) || r.scanned(l) || r.notTable(text)
+	return r.header(l, text) || r.row(l, text) || r.scanned(l) || r.notTable(l.may(lineSigns().command), text)
 }
 
 // banner begins a table, or counts a copy of the same banner: every process believes to be alone when the
@@ -92,7 +92,8 @@ func (r *ncclTests) closeIfDone() {
 
 // header takes the lines that name the columns and their units.
 func (r *ncclTests) header(l line, text string) bool {
-	if !strings.Contains(text, "busbw") && (r.cur == nil || r.cur.columns == nil || !strings.Contains(text, "(")) {
+	named := l.may(lineSigns().header) && strings.Contains(text, headerSign)
+	if !named && (r.cur == nil || r.cur.columns == nil || !strings.Contains(text, "(")) {
 		return false
 	}
 	fields := strings.Fields(strings.TrimLeft(text, "# "))
@@ -148,7 +149,7 @@ func (r *ncclTests) row(l line, text string) bool {
 func (r *ncclTests) fragment(l line) {
 	text := strings.TrimSpace(l.text)
 	if strings.Contains(l.log.message, "CCL version") {
-		r.notTable(strings.TrimSpace(l.log.message))
+		r.notTable(true, strings.TrimSpace(l.log.message))
 	}
 	if r.cur == nil || text == "" || text == "#" {
 		return
@@ -170,9 +171,11 @@ func (r *ncclTests) scanned(l line) bool {
 	return r.cur != nil && !r.cur.ended && r.cur.scan.read(l, r.cur)
 }
 
-// notTable looks for what says of which program a table is, with which settings.
-func (r *ncclTests) notTable(text string) bool {
-	r.before.read(text)
+// notTable looks for what says of which program a table is, with which settings. signs: the line has what may say so.
+func (r *ncclTests) notTable(signs bool, text string) bool {
+	if signs {
+		r.before.read(text)
+	}
 	if r.cur != nil && !r.cur.inRows() {
 		if r.before.version != "" {
 			r.cur.table.Version, r.before.version = r.before.version, ""

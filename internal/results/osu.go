@@ -48,7 +48,7 @@ func (r *osu) read(l line) bool {
 	if l.log != nil || text == "" {
 		return false
 	}
-	if strings.Contains(text, "OSU ") {
+	if l.may(lineSigns().osu) {
 		if m := osuTitle().FindStringSubmatch(text); m != nil {
 			r.title(l, m)
 			return true

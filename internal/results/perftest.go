@@ -60,10 +60,10 @@ func (r *perftest) read(l line) bool {
 	if l.log != nil || text == "" {
 		return false
 	}
-	if strings.Contains(text, "_bw") || strings.Contains(text, "_lat") || strings.HasPrefix(text, "ib ") || strings.HasPrefix(text, "$ ib ") {
+	if l.may(lineSigns().run) && (strings.Contains(text, "_bw") || strings.Contains(text, "_lat") || strings.HasPrefix(text, "ib ") || strings.HasPrefix(text, "$ ib ")) {
 		r.command(text)
 	}
-	if len(text) < 80 && strings.Contains(text, " Test") {
+	if len(text) < 80 && l.may(lineSigns().title) {
 		if m := perftestTitle().FindStringSubmatch(text); m != nil {
 			r.title(l, m)
 			return true
@@ -73,7 +73,7 @@ func (r *perftest) read(l line) bool {
 		r.header(l, text)
 		return true
 	}
-	if r.gpuMemory(text) {
+	if r.gpuMemory(text, l.may(lineSigns().device)) {
 		return true
 	}
 	if r.error(l, text) || r.address(l, text) {
@@ -162,12 +162,16 @@ func (r *perftest) header(l line, text string) {
 	}
 }
 
-// gpuMemory reads what perftest prints about the GPU whose memory it uses, before the title and after the rows.
-func (r *perftest) gpuMemory(text string) bool {
+// cudaEnds is what perftest prints when it no longer needs a GPU.
+const cudaEnds = "destroying current CUDA Ctx"
+
+// gpuMemory reads what perftest prints about the GPU whose memory it uses, before the title and after the rows. ends: the text
+// may have cudaEnds.
+func (r *perftest) gpuMemory(text string, ends bool) bool {
 	memory := ""
 	switch {
 	case strings.HasPrefix(text, "initializing CUDA"), strings.HasPrefix(text, "creating CUDA Ctx"), strings.HasPrefix(text, "making it the current CUDA Ctx"),
-		strings.HasPrefix(text, "cuMemAlloc()"), strings.Contains(text, "destroying current CUDA Ctx"), strings.HasPrefix(text, "Listing all CUDA devices"):
+		strings.HasPrefix(text, "cuMemAlloc()"), ends && strings.Contains(text, cudaEnds), strings.HasPrefix(text, "Listing all CUDA devices"):
 		memory = "cuda"
 	case strings.HasPrefix(text, "Using ROCm Device"), strings.HasPrefix(text, "hipMalloc"):
 		memory = "rocm"

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/text/transform"
 
 	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/pattern"
 )
 
 // format is one kind of content of a file. It reads lines, JSON objects or the whole text.
@@ -214,7 +215,8 @@ type pass struct {
 	objects *objectReader
 	notes   *notes
 	texts   []string // of the line that is offered
-	open    []int    // lines that nobody claims, of the first
+	signs   pattern.Members
+	open    []int // lines that nobody claims, of the first
 }
 
 func (c *Content) readLines(in io.Reader, claim Claim) {
@@ -267,6 +269,10 @@ func (s *pass) line(l line) {
 	s.fail(err)
 	s.foreign()
 	object := taken
+	if l.log == nil {
+		s.signs = lineSigns().In(l.raw)
+		l.signs = &s.signs
+	}
 	taken = taken || slices.ContainsFunc(s.readers, func(r lineReader) bool { return r.read(l) })
 	claimed, searched := s.offer(l, taken)
 	if !object {
@@ -275,7 +281,7 @@ func (s *pass) line(l line) {
 	if taken || blank || claimed && !searched {
 		return
 	}
-	if known := s.log.rest(l); !known && !claimed && l.log == nil && !isFurniture(l.text) {
+	if known := s.log.rest(l); !known && !claimed && l.log == nil && !isFurniture(l) {
 		s.unclaimed(l)
 	}
 }
