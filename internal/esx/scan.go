@@ -246,10 +246,14 @@ func promptOf(text string) (shell string, ok bool) {
 	return "", false
 }
 
-// programs are those of which output is read here.
-var programs = []string{
-	"esxcli", "localcli", "vmkload_mod", "esxcfg-module", "esxcfg-info", "esxcfg-nics", "vim-cmd", "vmware", "vmkchdev", "lspci", "mst", "mlxconfig", "mstconfig",
-	"flint", "mlxfwmanager", "vsish", "mlxburn", "Get-PassthroughDevice",
+// isProgram knows those of which output is read here.
+func isProgram(name string) bool {
+	switch name {
+	case "esxcli", "localcli", "vmkload_mod", "esxcfg-module", "esxcfg-info", "esxcfg-nics", "vim-cmd", "vmware", "vmkchdev", "lspci", "mst", "mlxconfig", "mstconfig",
+		"flint", "mlxfwmanager", "vsish", "mlxburn", "Get-PassthroughDevice":
+		return true
+	}
+	return false
 }
 
 // isOurs reports whether a line is a call of one of them, with a change of folder before it or not.
@@ -260,7 +264,7 @@ func isOurs(text string) bool {
 		}
 	}
 	first, _, _ := strings.Cut(text, " ")
-	if !slices.Contains([]string{"cd", "cat", "grep", "vi", "reboot", "uname"}, first) && !slices.Contains(programs, path.Base(first)) && !strings.Contains(first, "\t") {
+	if !slices.Contains([]string{"cd", "cat", "grep", "vi", "reboot", "uname"}, first) && !isProgram(path.Base(first)) && !strings.Contains(first, "\t") {
 		return false // nearly every line
 	}
 	words := strings.Fields(text)
@@ -275,7 +279,7 @@ func isOurs(text string) bool {
 		return true
 	}
 	program := path.Base(words[0])
-	if !slices.Contains(programs, program) {
+	if !isProgram(program) {
 		return false
 	}
 	return len(words) == 1 && !strings.Contains(text, ":") || len(words) > 1 && !isSentence(words) && !strings.Contains(words[0], ":")

@@ -95,7 +95,7 @@ func Read(name string, r io.Reader) ([]fabric.Result, error) {
 // note in the last one.
 func Scan(name string, r io.Reader, claim Claim) Content {
 	c := Content{Source: fabric.Source{File: name}}
-	in := bufio.NewReaderSize(decoded(r), headSize)
+	in := decoded(r)
 	head, err := in.Peek(headSize)
 	switch why := unreadable(head); {
 	case err != nil && !errors.Is(err, io.EOF):
@@ -127,8 +127,15 @@ func (c *Content) fail(err error) {
 }
 
 // decoded turns UTF-16 with a byte order mark into UTF-8, and drops the mark of UTF-8.
-func decoded(r io.Reader) io.Reader {
-	return transform.NewReader(r, unicode.BOMOverride(transform.Nop))
+func decoded(r io.Reader) *bufio.Reader {
+	in := bufio.NewReaderSize(r, headSize)
+	mark, _ := in.Peek(len("\xef\xbb\xbf")) // an error comes again
+	for _, known := range []string{"\xef\xbb\xbf", "\xfe\xff", "\xff\xfe"} {
+		if bytes.HasPrefix(mark, []byte(known)) {
+			return bufio.NewReaderSize(transform.NewReader(in, unicode.BOMOverride(transform.Nop)), headSize)
+		}
+	}
+	return in // nearly every file: it is not copied once more
 }
 
 // unreadable returns what a file is whose first bytes are not text.
