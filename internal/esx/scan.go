@@ -152,10 +152,7 @@ func formOf(line string, at place, may *pattern.Members) *form {
 	if hasSign := may.Has(len(all)); !at.esx && !at.ours && !hasSign {
 		return nil
 	}
-	for i := range may.All() {
-		if i >= len(all) {
-			break
-		}
+	for i := range may.Within(0, len(all)) {
 		if all[i].begins(line, at) {
 			return &all[i]
 		}

@@ -71,9 +71,9 @@ func (o *Outputs) Holds() []string { return o.holds }
 func (o *Outputs) end() { o.open, o.into = nil, nil }
 
 // Line takes a line of the file. host printed it, where a prefix says so; texts are the line as it stands there, then
-// without one prefix after the other. taken says that it belongs to something else, which ends an output. searched says
-// of a line that was claimed that messages of programs may stand in it.
-func (o *Outputs) Line(host string, texts []string, taken bool) (isClaimed, searched bool) {
+// without one prefix after the other. may is what Signs find in it; nil: nobody looked. taken says that it belongs to
+// something else, which ends an output. searched says of a line that was claimed that messages of programs may stand in it.
+func (o *Outputs) Line(host string, texts []string, may *pattern.Members, taken bool) (isClaimed, searched bool) {
 	whole := texts[len(texts)-1]
 	switch {
 	case taken:
@@ -84,33 +84,35 @@ func (o *Outputs) Line(host string, texts []string, taken bool) (isClaimed, sear
 	case strings.TrimSpace(whole) == "":
 		return true, false // between devices
 	}
-	may := lineSigns().In(texts[0]) // which has all the others in it
+	if may == nil {
+		may = new(lineSigns().In(texts[0])) // which has all the others in it
+	}
 	if may.Has(lineSigns().setting) {
 		o.setting(host, whole)
 	}
-	if claimed, searched, whole := o.lineOfESX(host, whole, &may); whole {
+	if claimed, searched, whole := o.lineOfESX(host, whole, may); whole {
 		return claimed, searched
 	} else if claimed {
 		defer func() { isClaimed = true }()
 	}
 	if o.open != nil && o.depth < len(texts) {
-		if line := texts[o.depth]; o.open.goesOn(line) && !o.anotherBegins(line, &may) {
+		if line := texts[o.depth]; o.open.goesOn(line) && !o.anotherBegins(line, may) {
 			return true, o.add(host, line)
 		}
 	}
-	if rows := o.table.line(whole, &may); rows != nil {
+	if rows := o.table.line(whole, may); rows != nil {
 		o.end()
 		o.addTable(rows)
 		return true, true
 	}
 	for depth, line := range texts {
-		if form := beginningForm(line, &may); form != nil && (form.of == nil || form.of(o.command) != "") {
+		if form := beginningForm(line, may); form != nil && (form.of == nil || form.of(o.command) != "") {
 			o.open, o.depth, o.into, o.begun = form, depth, nil, true
 			return true, o.add(host, line)
 		}
 	}
 	o.end()
-	return o.shell(whole, &may), false
+	return o.shell(whole, may), false
 }
 
 // anotherBegins reports whether the output of another tool begins inside one that takes nearly any line.

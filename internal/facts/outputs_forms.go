@@ -114,7 +114,12 @@ type signSet struct {
 	netplan int
 }
 
-var lineSigns = sync.OnceValue(func() *signSet {
+var lineSigns = sync.OnceValue(newSigns)
+
+// Signs are what Outputs look for in each line. Who looks for other things in the same lines adds them behind.
+func Signs() *pattern.Set { return newSigns().Set }
+
+func newSigns() *signSet {
 	set := &signSet{Set: esx.Beginnings(), form: -1}
 	for _, f := range forms() {
 		if place := set.Add(f.signs...); set.form < 0 {
@@ -125,13 +130,13 @@ var lineSigns = sync.OnceValue(func() *signSet {
 	set.address, set.joined = set.Add(interfaceSign), set.Add(joints...)
 	set.netplan = set.Add(pattern.Literals(netplanPath())...)
 	return set
-})
+}
 
 // beginningForm returns whose output a line begins; nil: nobody's. may is what lineSigns find in it.
 func beginningForm(line string, may *pattern.Members) *outputForm {
 	all, first := forms(), lineSigns().form
-	for place := range may.All() {
-		if i := place - first; i >= 0 && i < len(all) && all[i].begins(line) {
+	for place := range may.Within(first, first+len(all)) {
+		if i := place - first; all[i].begins(line) {
 			return &all[i]
 		}
 	}

@@ -79,9 +79,11 @@ func TestSet(t *testing.T) {
 		strings.Repeat("é", 20): {1},
 	} {
 		in := s.In(text)
-		for below := range Most {
-			if got, among := in.Below(below), slices.ContainsFunc(want, func(i int) bool { return i < below }); got != among {
-				t.Errorf("%q: a member below %d is %t", text, below, got)
+		for from := range 4 {
+			for to := range Most {
+				if got, among := in.Between(from, to), slices.ContainsFunc(want, func(i int) bool { return from <= i && i < to }); got != among {
+					t.Errorf("%q: a member from %d to before %d is %t", text, from, to, got)
+				}
 			}
 		}
 		for i := range 4 {

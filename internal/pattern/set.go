@@ -21,15 +21,10 @@ type Members [Most / 64]uint64
 // Has reports whether a place is among them.
 func (m *Members) Has(place int) bool { return m[place>>6]&(1<<(place&63)) != 0 }
 
-// Below reports whether one of the first places is among them.
-func (m *Members) Below(places int) bool {
-	for i, word := range m {
-		if rest := places - i<<6; rest < 64 {
-			return word&(1<<max(rest, 0)-1) != 0
-		}
-		if word != 0 {
-			return true
-		}
+// Between reports whether one of the places from one to before another is among them.
+func (m *Members) Between(from, to int) bool {
+	for range m.Within(from, to) {
+		return true
 	}
 	return false
 }
@@ -37,14 +32,17 @@ func (m *Members) Below(places int) bool {
 // None reports whether there are none.
 func (m *Members) None() bool { return *m == Members{} }
 
-// All are the places that are among them, in order.
-func (m *Members) All() iter.Seq[int] {
+// Within are the places from one to before another that are among them, in order.
+func (m *Members) Within(from, to int) iter.Seq[int] {
 	return func(yield func(int) bool) {
-		for i, word := range m {
-			for ; word != 0; word &= word - 1 {
-				if !yield(i<<6 + bits.TrailingZeros64(word)) {
-					return
-				}
+		for place := from; place < to; place++ {
+			word := m[place>>6] >> (place & 63)
+			if word == 0 {
+				place |= 63 // the last of its word
+				continue
+			}
+			if place += bits.TrailingZeros64(word); place >= to || !yield(place) {
+				return
 			}
 		}
 	}

@@ -9,14 +9,14 @@ import (
 // isFurniture reports whether a line is a part of what a benchmark prints that says nothing of its result: rules, empty
 // comments, and parameters that no reader keeps. It is understood, and nothing more.
 func isFurniture(l line) bool {
-	text := strings.TrimSpace(l.text)
+	text := l.trimmed()
 	if !strings.ContainsFunc(text, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }) {
 		return true
 	}
 	if rest, comment := strings.CutPrefix(text, "# "); comment {
 		return strings.HasPrefix(rest, "Using devices") || strings.HasPrefix(rest, "Collective test ")
 	}
-	if !l.may(lineSigns().parameter) {
+	if !l.may(ofParameter) {
 		return false
 	}
 	key, _, pair := strings.Cut(text, parameterSign)

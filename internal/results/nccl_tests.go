@@ -19,14 +19,14 @@ type ncclTests struct {
 func newNCCLTests(b *budget) lineReader { return &ncclTests{budget: b, before: command{budget: b}} }
 
 func (r *ncclTests) read(l line) bool {
-	text := strings.TrimSpace(l.text)
+	text := l.trimmed()
 	switch {
 	case l.log != nil:
 		r.fragment(l)
 		return false
 	case text == "":
 		return false
-	case l.may(lineSigns().banner) && isBanner(text):
+	case l.may(ofBanner) && isBanner(text):
 		r.banner(l, text)
 		return true
 	}
@@ -39,7 +39,7 @@ func (r *ncclTests) read(l line) bool {
 			return true
 		}
 	}
-	return r.header(l, text) || r.row(l, text) || r.scanned(l) || r.notTable(l.may(lineSigns().command), text)
+	return r.header(l, text) || r.row(l, text) || r.scanned(l) || r.notTable(l.may(ofCommand), text)
 }
 
 // banner begins a table, or counts a copy of the same banner: every process believes to be alone when the
@@ -92,7 +92,7 @@ func (r *ncclTests) closeIfDone() {
 
 // header takes the lines that name the columns and their units.
 func (r *ncclTests) header(l line, text string) bool {
-	named := l.may(lineSigns().header) && strings.Contains(text, headerSign)
+	named := l.may(ofHeader) && strings.Contains(text, headerSign)
 	if !named && (r.cur == nil || r.cur.columns == nil || !strings.Contains(text, "(")) {
 		return false
 	}
@@ -147,7 +147,7 @@ func (r *ncclTests) row(l line, text string) bool {
 
 // fragment is what a process had printed of a row when a log line was written into it.
 func (r *ncclTests) fragment(l line) {
-	text := strings.TrimSpace(l.text)
+	text := l.trimmed()
 	if strings.Contains(l.log.message, "CCL version") {
 		r.notTable(true, strings.TrimSpace(l.log.message))
 	}

@@ -1,46 +1,94 @@
 package results
 
 import (
+	"strings"
 	"sync"
 
 	"railwright.dev/railwright/internal/pattern"
 )
 
-// signSet finds in one pass over a line which expressions of the readers it may match, and which texts it may have. First stand
-// the forms of faults in their order, then the words of trouble.
-type signSet struct {
-	*pattern.Set
-	faults int // how many these are
-
-	setting, version   int // of a debug log without its prefix
-	banner, header     int // of nccl-tests
-	command            int // of a table that follows
-	run, title, device int // of perftest
-	osu                int
-	parameter          int // of a benchmark, behind a colon
+// Signs are what is looked for in each line, all of it in one pass: what a claimer looks for, then the forms of faults in their
+// order and the words of trouble, then what a sign stands for.
+type Signs struct {
+	set    *pattern.Set
+	faults int // the place of the first form
+	own    int // the place of the first sign
 }
 
-var lineSigns = sync.OnceValue(func() *signSet {
-	s := &signSet{Set: pattern.NewSet(faultExpressions()...)}
-	s.faults = s.Len()
-	of := func(all ...func() *pattern.Regexp) int {
-		var expressions []*pattern.Regexp
-		for _, one := range all {
-			expressions = append(expressions, one())
-		}
-		return s.Add(pattern.Literals(expressions...)...)
-	}
-	s.setting, s.version = of(bareSetting), of(libraryVersion)
-	s.banner, s.header = s.Add(bannerSign), s.Add(headerSign)
-	s.command = of(programName, collectiveWord, exportSetting, leadingSetting, gibFolder, testsVersion, libraryVersion)
-	s.run, s.title, s.device = of(perftestProgram), of(perftestTitle), s.Add(cudaEnds)
-	s.osu = of(osuTitle)
-	s.parameter = s.Add(parameterSign)
-	return s
-})
+// sign is what readers ask for before they look at a line closely.
+type sign int
 
-// may reports whether a line may have what a place of lineSigns stands for.
-func (l *line) may(place int) bool { return l.signs == nil || l.signs.Has(place) }
+const (
+	ofSetting   sign = iota // of a debug log without its prefix
+	ofVersion               // the same
+	ofBanner                // of nccl-tests
+	ofHeader                // of nccl-tests
+	ofCommand               // of a table that follows
+	ofPerftest              // where no run of it is open
+	ofRun                   // of perftest: its command
+	ofTitle                 // of perftest
+	ofDevice                // of perftest: the end of its use of a GPU
+	ofOSU                   // a title
+	ofParameter             // of a benchmark, behind a colon
+	signs                   // how many there are
+)
+
+// NewSigns adds what is looked for here to what a claimer looks for, whose places stay.
+func NewSigns(claimer *pattern.Set) *Signs {
+	s := &Signs{set: claimer, faults: claimer.Len()}
+	for _, e := range faultExpressions() {
+		s.set.Add(pattern.Literals(e)...)
+	}
+	s.own = s.set.Len()
+	for _, texts := range [signs][]string{
+		ofSetting:   pattern.Literals(bareSetting()),
+		ofVersion:   pattern.Literals(libraryVersion()),
+		ofBanner:    {bannerSign},
+		ofHeader:    {headerSign},
+		ofCommand:   pattern.Literals(programName(), collectiveWord(), exportSetting(), leadingSetting(), gibFolder(), testsVersion(), libraryVersion()),
+		ofPerftest:  perftestBegins(),
+		ofRun:       pattern.Literals(perftestProgram()),
+		ofTitle:     pattern.Literals(perftestTitle()),
+		ofDevice:    {cudaEnds},
+		ofOSU:       pattern.Literals(osuTitle()),
+		ofParameter: {parameterSign},
+	} {
+		s.set.Add(texts...)
+	}
+	return s
+}
+
+// ownSigns are those where nobody claims lines.
+var ownSigns = sync.OnceValue(func() *Signs { return NewSigns(pattern.NewSet()) })
+
+// seen is what was found in a line before its readers were asked.
+type seen struct {
+	signs   *Signs
+	members pattern.Members
+	text    string // its own without white space around it
+	message known  // that this is
+}
+
+// trimmed is the text of a line without white space around it.
+func (l *line) trimmed() string {
+	if l.seen == nil {
+		return strings.TrimSpace(l.text)
+	}
+	return l.seen.text
+}
+
+// may reports whether a line may have what a sign stands for.
+func (l *line) may(s sign) bool { return l.seen == nil || l.seen.members.Has(l.seen.signs.own+int(s)) }
+
+// known is the message of the text of a line.
+func (l *line) known(text string) known {
+	if l.seen == nil {
+		return knownIn(text)
+	}
+	return l.seen.message
+}
 
 // mayFault reports whether a line may have a form of a fault or a word of trouble.
-func (l *line) mayFault() bool { return l.signs == nil || l.signs.Below(lineSigns().faults) }
+func (l *line) mayFault() bool {
+	return l.seen == nil || l.seen.members.Between(l.seen.signs.faults, l.seen.signs.own)
+}
