@@ -54,7 +54,8 @@ func (b *batch) fill(src *lineSource, signs *Signs) {
 			b.fault = fmt.Errorf("%v\n%s", what, debug.Stack())
 		}
 	}()
-	for b.count = 0; b.count < batchLines; b.count++ {
+	b.count = 0
+	for size := 0; b.count < batchLines && size < blockSize; b.count++ { // lines may be long, and no more than a few are kept
 		src.entry = &b.entries[b.count]
 		l, err := src.next()
 		if err != nil {
@@ -66,6 +67,7 @@ func (b *batch) fill(src *lineSource, signs *Signs) {
 			l.seen = &b.seen[b.count]
 		}
 		b.lines[b.count] = l
+		size += len(l.raw)
 	}
 }
 

@@ -44,6 +44,15 @@ func TestAhead(t *testing.T) {
 	}
 }
 
+// Of long lines few are in memory at once.
+func TestAheadOfLongLines(t *testing.T) {
+	b := &batch{}
+	b.fill(newLineSource(strings.NewReader(strings.Repeat(strings.Repeat("x", maxLine)+"\n", 9))), ownSigns())
+	if b.count != 1 || len(b.lines[0].raw) != maxLine {
+		t.Errorf("a batch has %d lines of %d bytes", b.count, len(b.lines[0].raw))
+	}
+}
+
 // An error of the file comes behind its lines, and a panic where the lines are wanted.
 func TestAheadEnds(t *testing.T) {
 	fault, lines := errors.New("the disk is gone"), 0
