@@ -15,9 +15,9 @@ const (
 
 // literals finds texts in either case of letters, all of them in one pass.
 type literals struct {
-	begins [pieces / 64]uint64 // by the number of a piece: some literal is found by it
-	by     [pieces]uint16      // the same: where its literals are in lists
-	lists  [][]literal         // the first is of no piece
+	begins [pieces / 64]uint64      // by the number of a piece: some literal is found by it
+	by     [pieces / 64]*[64]uint16 // the same, 64 together where there is one: where its literals are in lists
+	lists  [][]literal              // the first is of no piece
 }
 
 type literal struct {
@@ -50,11 +50,15 @@ func (l *literals) add(text string, set int) {
 	}
 	p := pieceOf(text[at:])
 	l.begins[p>>6] |= 1 << (p & 63)
-	if l.by[p] == 0 {
-		l.by[p] = uint16(len(l.lists))
+	if l.by[p>>6] == nil {
+		l.by[p>>6] = new([64]uint16)
+	}
+	list := &l.by[p>>6][p&63]
+	if *list == 0 {
+		*list = uint16(len(l.lists))
 		l.lists = append(l.lists, nil)
 	}
-	l.lists[l.by[p]] = append(l.lists[l.by[p]], literal{text: text, at: at, set: set})
+	l.lists[*list] = append(l.lists[*list], literal{text: text, at: at, set: set})
 }
 
 func (l *literals) has(p uint32) bool { return l.begins[p>>6]&(1<<(p&63)) != 0 }
@@ -79,7 +83,7 @@ func (l *literals) each(text string, has func(set int) bool) (all bool) {
 		if !l.has(p) {
 			continue
 		}
-		for _, one := range l.lists[l.by[p]] {
+		for _, one := range l.lists[l.by[p>>6][p&63]] {
 			if from := i - (window - 1) - one.at; equalFold(text, from, one.text) && !has(one.set) {
 				return false
 			}

@@ -7,12 +7,12 @@ import (
 )
 
 // Regexp is a regular expression that is not tried on a text without any of its literals, or one that begins or ends
-// with another byte than a match. The methods of
-// [regexp.Regexp] that are not here try it always.
+// with another byte than a match. The methods of [regexp.Regexp] that are not here try it always.
 type Regexp struct {
 	*regexp.Regexp
 	first *bytesSet // with which a text begins; nil: with any byte, or there is no text
 	last  *bytesSet // with which it ends
+	texts []string  // of which every match has one; nil: there are no such
 	once  string    // the one literal, where there is one, in its own case
 	any   *literals // or these; nil: the expression has no literals that every match needs
 }
@@ -27,7 +27,9 @@ func New(expression string) func() *Regexp {
 func MustCompile(expression string) *Regexp {
 	parsed := parse(expression)
 	r := &Regexp{Regexp: regexp.MustCompile(expression), first: edgeOf(parsed, side{}), last: edgeOf(parsed, side{last: true})}
-	switch needs := needsOf(parsed); {
+	needs := needsOf(parsed)
+	r.texts = needs.texts
+	switch {
 	case len(needs.texts) == 1 && !needs.folded:
 		r.once = needs.texts[0]
 	case len(needs.texts) > 0:
@@ -43,11 +45,10 @@ func MustCompile(expression string) *Regexp {
 // other; nil: there are no such.
 func Literals(expressions ...*Regexp) (texts []string) {
 	for _, e := range expressions {
-		own := needsOf(parse(e.String())).texts
-		if own == nil {
+		if e.texts == nil {
 			return nil
 		}
-		texts = append(texts, own...)
+		texts = append(texts, e.texts...)
 	}
 	return texts
 }
