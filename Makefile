@@ -47,7 +47,7 @@ up: binary deps ## the example cluster in the lab, from cluster file to report
 	@bin/railwright up --lab
 
 # The packages of internal/ that start goroutines; internal/archtest holds the list.
-RACING := apply bench bundle cli facts fleet host lab mcp messages pipeline run
+RACING := apply bench bundle cli facts fleet host lab mcp messages pipeline results run
 
 # Every test runs as the program is built. Those of RACING run once more under the race detector, where it can be linked (go
 # says 1 where it finds a C compiler): it makes a program five to ten times slower, so tests that repeat one thing many times

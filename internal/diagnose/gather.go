@@ -24,7 +24,7 @@ func (s *observed) gather(in Input) {
 	s.measureChanges()
 	s.measurePort(in.PortGbps)
 	s.addSettings(s.idle(in.Predict))
-	s.addFindings(in.Findings)
+	s.addFindings()
 	s.addOutcomes()
 	s.measureStop()
 }
@@ -46,8 +46,16 @@ func (s *observed) addSettings(idle map[string]string) {
 	}
 }
 
-// addFindings turns what railwright check found into evidence.
-func (s *observed) addFindings(findings []fabric.Finding) {
+// addFindings adds what railwright check found.
+func (s *observed) addFindings() {
+	for _, found := range s.call.found {
+		found.Own = s.onlyFacts
+		s.seen = append(s.seen, found)
+	}
+}
+
+// foundBy turns what railwright check found into evidence.
+func foundBy(findings []fabric.Finding) (out []evidence.Found) {
 	failed := map[fabric.CauseID]bool{}
 	for _, f := range findings {
 		failed[f.Cause] = failed[f.Cause] || f.Status == fabric.Fail && !f.Waived
@@ -61,9 +69,10 @@ func (s *observed) addFindings(findings []fabric.Finding) {
 		if f.Status == fabric.Fail {
 			text = strings.TrimSpace(f.Subject.String() + ": " + f.Title + ". " + f.Why)
 		}
-		s.seen = append(s.seen, evidence.Found{Rule: f.ID, Cause: f.Cause, About: f.Subject, Failed: f.Status == fabric.Fail, Error: f.Severity == fabric.SeverityError,
-			Seen: evidence.Seen{Source: "check " + f.ID, Text: text, Own: s.onlyFacts}})
+		out = append(out, evidence.Found{Rule: f.ID, Cause: f.Cause, About: f.Subject, Failed: f.Status == fabric.Fail, Error: f.Severity == fabric.SeverityError,
+			Seen: evidence.Seen{Source: "check " + f.ID, Text: text}})
 	}
+	return out
 }
 
 // addOutcomes says of numbers below their bands that a run is slow.

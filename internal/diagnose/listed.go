@@ -10,7 +10,6 @@ import (
 	"railwright.dev/railwright/internal/causes"
 	"railwright.dev/railwright/internal/evidence"
 	"railwright.dev/railwright/internal/fabric"
-	"railwright.dev/railwright/internal/pattern"
 )
 
 // listed are the causes of a result that is not healthy, the most probable first. What is no fault is left out of the
@@ -128,25 +127,6 @@ func (s *observed) given() []string {
 		}
 	}
 	return out
-}
-
-// runnable returns whether a measurement that needs these things can be run as far as the result tells: platforms that
-// nothing speaks of are not there.
-func (s *observed) runnable() func(needs []string) bool {
-	absent := map[string]bool{"hypervisor": !s.virtual()}
-	for platform, words := range platforms {
-		absent[platform] = !slices.ContainsFunc(s.seen, func(e evidence.Evidence) bool { return words().MatchString(e.Where().Text) })
-	}
-	return func(needs []string) bool {
-		return !slices.ContainsFunc(needs, func(need string) bool { return absent[need] })
-	}
-}
-
-// platforms are words by which texts and messages speak of a platform.
-var platforms = map[string]func() *pattern.Regexp{
-	"container": pattern.New(`(?i)\b(?:containers?|docker|pods?|kubernetes|k8s|enroot|pyxis|apptainer|singularity)\b`),
-	"scheduler": pattern.New(`(?i)\b(?:slurm\w*|srun|sbatch|lsf|pbs|kubernetes|k8s)\b`),
-	"switch":    pattern.New(`(?i)\b(?:switch(?:es)?|leaf|spine)\b`),
 }
 
 // nextTest is the next thing to do where there is no verdict: say what is missing, else measure what tells most.

@@ -20,6 +20,10 @@ type observed struct {
 	guest     bool    // a text speaks of a virtual machine
 	points    []point // measured numbers; those of this result are own
 	seen      []evidence.Evidence
+	foreign   []evidence.Evidence // the same for the other results
+	call      *call
+	platforms platformSet // of which the first of seen speak
+	heard     int         // how many of seen these are
 	settings  []setting
 	shape     shape // of a table
 	logs      []*fabric.NCCLLog
@@ -49,6 +53,21 @@ type observed struct {
 	doubts        []fabric.Evidence // what forbids to call the result healthy, without deciding what it is
 	unusable      string            // why no verdict can rest on the numbers; empty: it can
 	needs         []string          // what would have to be known for a verdict
+}
+
+// call is what the results of a call share.
+type call struct {
+	spoken spoken
+	found  []evidence.Found
+}
+
+// joins prepares a result for the others of its call.
+func (s *observed) joins(c *call) {
+	s.call, s.platforms = c, c.spoken.of(s.seen)
+	s.foreign = make([]evidence.Evidence, 0, len(s.seen))
+	for _, e := range s.seen {
+		s.foreign = append(s.foreign, evidence.Foreign(e))
+	}
 }
 
 // setting is an environment variable or option, and where it was seen.
@@ -208,14 +227,14 @@ func (s *observed) withOthers(all []*observed, own int) *observed {
 			p.own = false
 			t.points = append(t.points, p)
 		}
-		for _, e := range o.seen {
-			t.seen = append(t.seen, evidence.Foreign(e))
-		}
+		t.seen = append(t.seen, o.foreign...)
+		t.platforms |= o.platforms
 		t.settings = append(t.settings, o.settings...)
 		t.logs = append(t.logs, o.logs...)
 		t.hw = filled(t.hw, o.hw)
 		t.guest = t.guest || o.guest
 	}
+	t.heard = len(t.seen)
 	return &t
 }
 

@@ -11,6 +11,12 @@ import (
 // sbdf is a PCI address as ESX and the kernel of Linux print it: domain:bus:device.function, hexadecimal.
 const sbdf = `[0-9a-fA-F]{4}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-7]`
 
+// startsWithAddress is cheap: a text without these begins with no sbdf.
+func startsWithAddress(text string) bool {
+	const longest = len("0000:00:00.0")
+	return len(text) >= longest && text[4] == ':' && text[7] == ':' && text[10] == '.'
+}
+
 var (
 	hexForm     = pattern.New(`^(?:([0-9a-fA-F]{4,8}):)?([0-9a-fA-F]{2}):([0-9a-fA-F]{2})\.([0-7])$`)
 	decimalForm = pattern.New(`^(?:([0-9]{1,5}):)?([0-9]{1,3}):([0-9]{1,3})[.:]([0-7])$`)

@@ -34,7 +34,7 @@ func blocks() []block {
 
 func (k block) form() form {
 	return form{
-		name: k.kind, ours: true,
+		name: k.kind, ours: true, opens: []*pattern.Regexp{k.begins},
 		begins: func(line string, at place) bool {
 			if k.named != "" && !at.esx && !strings.Contains(line, ": ") {
 				return false // an address alone in a line
@@ -84,37 +84,38 @@ func (k block) read(b *build, s section) {
 // hostBridge is the class of what every list of all PCI devices begins with: 0600 (PCI Code and ID Assignment 1.11, 1.7).
 const hostBridge = "0x0600"
 
-// single is an output of one line, or of lines that need no other.
+// singles are outputs of one line, or of lines that need no other.
 func singles() []form {
-	line := func(name string, ours bool, is func(line string, at place) bool, read func(b *build, line string, s section) bool) form {
-		return form{name: name, ours: ours, begins: is, goesOn: never, read: func(b *build, s section) {
+	return []form{
+		single("vmware -v", true, vmwareLine(), anywhere, readVMware),
+		single("uname -a", true, unameLine(), anywhere, readUname),
+		single("esxcli system maintenanceMode get", true, maintenance(), func(at place) bool { return at.calls("esxcli", "system", "maintenanceMode", "get") }, readMaintenance),
+		single("esxcfg-module -g", true, moduleOptions(), anywhere, readModuleOptions),
+		single("vmkload_mod", true, loadedHead(), func(at place) bool { return at.esx || at.calls("vmkload_mod") || at.calls("esxcfg-module") }, readLoaded),
+		single("vmkload_mod", true, loadedRow(), func(at place) bool { return at.calls("vmkload_mod") || at.calls("esxcfg-module") }, readLoaded),
+		weak(single("VIB ids", true, vibIDs(), anywhere, readIDs)),
+		single("vsish", true, digitsOnly(), func(at place) bool { return at.calls("vsish") && strings.Contains(at.command, "vectorList") }, readVectors),
+		single("esxcli error", false, shellError(), func(at place) bool { return at.esx }, readShellError),
+	}
+}
+
+// single is an output of lines of one form, in places of which a function is true.
+func single(name string, ours bool, is *pattern.Regexp, where func(place) bool, read func(b *build, line string, s section) bool) form {
+	return form{
+		name: name, ours: ours, opens: []*pattern.Regexp{is},
+		begins: func(line string, at place) bool { return where(at) && is.MatchString(strings.TrimSpace(line)) },
+		goesOn: never,
+		read: func(b *build, s section) {
 			for i, l := range s.lines {
 				if !read(b, strings.TrimSpace(l), s) {
 					b.lost(s, i)
 				}
 			}
-		}}
-	}
-	matches := func(p func() *pattern.Regexp) func(string, place) bool {
-		return func(l string, _ place) bool { return p().MatchString(strings.TrimSpace(l)) }
-	}
-	return []form{
-		line("vmware -v", true, matches(vmwareLine), readVMware),
-		line("uname -a", true, matches(unameLine), readUname),
-		line("esxcli system maintenanceMode get", true, func(l string, at place) bool {
-			return calls(at.command, "esxcli", "system", "maintenanceMode", "get") && (strings.TrimSpace(l) == "Enabled" || strings.TrimSpace(l) == "Disabled")
-		}, readMaintenance),
-		line("esxcfg-module -g", true, matches(moduleOptions), readModuleOptions),
-		line("vmkload_mod", true, func(l string, at place) bool {
-			return (calls(at.command, "vmkload_mod") || calls(at.command, "esxcfg-module")) && (loadedHead().MatchString(l) || loadedRow().MatchString(l)) || loadedHead().MatchString(l) && at.esx
-		}, readLoaded),
-		weak(line("VIB ids", true, func(l string, _ place) bool { return vibIDs().MatchString(strings.TrimSpace(l)) }, readIDs)),
-		line("vsish", true, func(l string, at place) bool {
-			return calls(at.command, "vsish") && strings.Contains(at.command, "vectorList") && digitsOnly().MatchString(strings.TrimSpace(l))
-		}, readVectors),
-		line("esxcli error", false, func(l string, at place) bool { return at.esx && shellError().MatchString(strings.TrimSpace(l)) }, readShellError),
+		},
 	}
 }
+
+func anywhere(place) bool { return true }
 
 // weak is a form of lines that another output may have too.
 func weak(f form) form {
@@ -132,6 +133,7 @@ var (
 	loadedHead    = pattern.New(`^\s*Name\s+Used\s+Size ?\(kb\)$`)
 	loadedRow     = pattern.New(`^\s*([\w.-]+)\s+(\d+)\s+(\d+)$`)
 	vibIDs        = pattern.New(`^(?:VIBs Installed: *)?[\w.-]+_(?:bootbank|locker)_[\w.~+-]+(?:, ?[\w.~+-]+_(?:bootbank|locker)_[\w.~+-]+)*,?$`)
+	maintenance   = pattern.New(`^(?:Enabled|Disabled)$`)
 	digitsOnly    = pattern.New(`^[0-9]{1,6}$`)
 	shellError    = pattern.New(`^(?:-sh: |sh: |/bin/sh: )?[\w./ -]+: (?:not found|No such file or directory|Permission denied)$|^Unknown command or namespace|^Unable to find (?:a )?(?:setting|module)|^Invalid (?:option|data constraint)`)
 )

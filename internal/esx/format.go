@@ -20,9 +20,6 @@ var (
 )
 
 func formats() []form {
-	matches := func(p func() *pattern.Regexp) func(string, place) bool {
-		return func(l string, _ place) bool { return p().MatchString(l) }
-	}
 	isCSV := func(line string, _ place) bool {
 		if strings.Contains(line, " ") || !csvHead().MatchString(line) {
 			return false
@@ -32,10 +29,10 @@ func formats() []form {
 	}
 	return []form{
 		{name: "esxcli --formatter=csv", ours: true, begins: isCSV, goesOn: func(l string) bool { return strings.Contains(l, ",") }, read: recordsOf(csvRecords)},
-		{name: "esxcli --formatter=keyvalue", ours: true, begins: func(l string, at place) bool {
+		{name: "esxcli --formatter=keyvalue", ours: true, opens: []*pattern.Regexp{keyValue()}, begins: func(l string, at place) bool {
 			return at.esx && keyValue().MatchString(l)
 		}, goesOn: keyValue().MatchString, read: recordsOf(keyValueRecords)},
-		{name: "esxcli --formatter=xml", ours: true, begins: matches(xmlHead), goesOn: func(string) bool { return true }, read: recordsOf(xmlRecords)},
+		{name: "esxcli --formatter=xml", ours: true, opens: []*pattern.Regexp{xmlHead()}, begins: func(l string, _ place) bool { return xmlHead().MatchString(l) }, goesOn: func(string) bool { return true }, read: recordsOf(xmlRecords)},
 		{name: "esxcli --formatter=json", ours: true, begins: func(l string, at place) bool {
 			return strings.Contains(at.command, "--formatter=json") && (l[0] == '[' || l[0] == '{')
 		}, goesOn: func(string) bool { return true }, read: recordsOf(jsonRecords)},

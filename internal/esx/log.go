@@ -69,9 +69,16 @@ func messageOf(line string) (message, []string) {
 	return message{}, nil
 }
 
+func messageTexts() (all []*pattern.Regexp) {
+	for _, m := range messages() {
+		all = append(all, m.text)
+	}
+	return all
+}
+
 func logForm() form {
 	return form{
-		name: "messages of virtual machines", log: true,
+		name: "messages of virtual machines", log: true, opens: messageTexts(),
 		begins: func(line string, _ place) bool {
 			m, found := messageOf(line)
 			return found != nil && (m.kind != "" || !strings.HasPrefix(m.text.String(), `(?i)^(?:the current`))

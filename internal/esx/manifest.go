@@ -34,7 +34,7 @@ func isClassDevice(line string) bool {
 
 func manifestForm() form {
 	return form{
-		name: "class of virtual machines",
+		name: "class of virtual machines", opens: []*pattern.Regexp{classHead(), classVariable(), classID()},
 		begins: func(line string, _ place) bool {
 			text := strings.TrimSpace(line)
 			return classHead().MatchString(text) || classVariable().MatchString(text) || isClassDevice(line) && !powerLine().MatchString(text)

@@ -31,7 +31,7 @@ func configForm() form {
 			switch {
 			case strings.HasPrefix(text, "Device #") && strings.HasSuffix(text, ":"), configAlone().MatchString(text):
 				return true
-			case calls(at.command, "mlxconfig"), calls(at.command, "mstconfig"):
+			case at.calls("mlxconfig"), at.calls("mstconfig"):
 				return configMore().MatchString(text) || configSetting().MatchString(text)
 			}
 			return false
@@ -198,7 +198,7 @@ var (
 )
 
 func flintForm() form {
-	return form{name: "flint", begins: func(line string, _ place) bool { return flintHead().MatchString(strings.TrimSpace(line)) },
+	return form{name: "flint", opens: []*pattern.Regexp{flintHead()}, begins: func(line string, _ place) bool { return flintHead().MatchString(strings.TrimSpace(line)) },
 		goesOn: func(line string) bool { return flintLine().MatchString(strings.TrimSpace(line)) }, read: readFlint}
 }
 

@@ -25,7 +25,7 @@ func mstForm() form {
 		text := strings.TrimSpace(line)
 		return mstHead().MatchString(text) || mstColumn().MatchString(text) || mstRow().MatchString(text) || mstName().MatchString(text) || mstState().MatchString(text)
 	}
-	return form{name: "mst status", begins: func(line string, _ place) bool { return is(line) }, goesOn: func(line string) bool {
+	return form{name: "mst status", opens: []*pattern.Regexp{mstHead(), mstColumn(), mstRow(), mstName(), mstState()}, begins: func(line string, _ place) bool { return is(line) }, goesOn: func(line string) bool {
 		return is(line) || isRule(line) || mstMore().MatchString(strings.TrimSpace(line))
 	}, read: readMST}
 }

@@ -26,9 +26,9 @@ var (
 // objectForm takes lines from a head to its closing brace. They are indented, or braces.
 func objectForm() form {
 	return form{
-		name: "vim-cmd", ours: true,
+		name: "vim-cmd", ours: true, opens: []*pattern.Regexp{objectHead(), objectTitle()},
 		begins: func(line string, at place) bool {
-			return objectHead().MatchString(line) || objectTitle().MatchString(line) && (at.esx || calls(at.command, "vim-cmd"))
+			return objectHead().MatchString(line) || objectTitle().MatchString(line) && (at.esx || at.calls("vim-cmd"))
 		},
 		goesOn: func(line string) bool {
 			return line[0] == ' ' || line[0] == '\t' || strings.HasPrefix(line, "}") || strings.HasPrefix(line, "]") || objectHead().MatchString(line)

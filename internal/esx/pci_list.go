@@ -27,13 +27,17 @@ func lspciForm() form {
 	}
 	named := func(line string) bool { return lspciNamed().MatchString(strings.TrimSpace(line)) }
 	return form{
-		name: "lspci", ours: true,
+		name: "lspci", ours: true, opens: []*pattern.Regexp{lspciIDs(), lspciPass(), lspciTitle(), changeDev(), lspciNamed()},
 		begins: func(line string, at place) bool {
+			text := strings.TrimSpace(line)
+			if !startsWithAddress(text) {
+				return lspciTitle().MatchString(text)
+			}
 			if table(line) {
 				return true
 			}
-			m := lspciNamed().FindStringSubmatch(strings.TrimSpace(line))
-			return m != nil && (m[4] != "" || at.esx && (calls(at.command, "lspci") || at.command == ""))
+			m := lspciNamed().FindStringSubmatch(text)
+			return m != nil && (m[4] != "" || at.esx && (at.calls("lspci") || at.command == ""))
 		},
 		goesOn: func(line string) bool {
 			return table(line) || named(line) || (line[0] == ' ' || line[0] == '\t')
@@ -153,7 +157,7 @@ func resetForm() form {
 		text := strings.TrimSpace(line)
 		return resetLine().MatchString(text) || resetHead().MatchString(text)
 	}
-	return form{name: "/etc/vmware/passthru.map", ours: true, begins: func(line string, _ place) bool { return is(line) },
+	return form{name: "/etc/vmware/passthru.map", ours: true, opens: []*pattern.Regexp{resetLine(), resetHead()}, begins: func(line string, _ place) bool { return is(line) },
 		goesOn: func(line string) bool { return is(line) || strings.HasPrefix(strings.TrimSpace(line), "#") }, read: readResets}
 }
 

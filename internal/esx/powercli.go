@@ -15,7 +15,7 @@ var (
 
 func powerCLIForm() form {
 	return form{
-		name: "Get-PassthroughDevice", ours: true,
+		name: "Get-PassthroughDevice", ours: true, opens: []*pattern.Regexp{powerBegins()},
 		begins: func(line string, _ place) bool { return powerBegins().MatchString(strings.TrimSpace(line)) },
 		goesOn: func(line string) bool { return powerLine().MatchString(strings.TrimSpace(line)) },
 		read:   readPowerCLI,

@@ -59,7 +59,7 @@ func Read(texts map[string][]byte) Reading {
 		n := 0
 		for line := range strings.Lines(spread(texts[name])) {
 			n++
-			if c := s.Line(line); !c.Read && !c.Shell {
+			if c := s.Line(line, nil); !c.Read && !c.Shell {
 				b.unread(name, n, line)
 			}
 		}

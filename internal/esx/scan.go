@@ -12,9 +12,10 @@ import (
 // form is how the output of a tool begins and goes on, and what it says.
 type form struct {
 	name   string
-	ours   bool // only ESX prints it
-	log    bool // messages of programs
-	weak   bool // what another output takes is not its beginning
+	ours   bool              // only ESX prints it
+	log    bool              // messages of programs
+	weak   bool              // what another output takes is not its beginning
+	opens  []*pattern.Regexp // a line that begins it matches one of these; nil: its place may be enough
 	begins func(line string, at place) bool
 	goesOn func(line string) bool
 	read   func(b *build, s section)
@@ -22,9 +23,10 @@ type form struct {
 
 // place is what is known of where a line stands.
 type place struct {
-	command string // behind the last prompt, or on the line before
-	ours    bool   // and it is one whose output is read here
-	esx     bool   // the text is of an ESX host: its prompt says so, or something before
+	command string   // behind the last prompt, or on the line before
+	words   []string // of the command, as base has them
+	ours    bool     // and it is one whose output is read here
+	esx     bool     // the text is of an ESX host: its prompt says so, or something before
 }
 
 // section is lines that one form takes, or none of them: of a command that printed nothing that is read.
@@ -48,6 +50,7 @@ type Scanner struct {
 func (s *Scanner) ask(shell string) {
 	s.end()
 	s.at.command = strings.TrimSpace(strings.Trim(shell, "*` ")) // of a document
+	s.at.words, _ = base(s.at.command)
 	s.at.ours = isOurs(s.at.command)
 	s.at.esx = s.at.esx || onlyESX(s.at.command)
 	s.sections = append(s.sections, section{command: s.at.command})
@@ -68,14 +71,18 @@ type Claim struct {
 	Shell   bool // it is a prompt, a rule, a remark
 }
 
-// Line takes the next line.
-func (s *Scanner) Line(line string) Claim {
+// Line takes the next line. may is what Beginnings find in it; nil: nobody looked.
+func (s *Scanner) Line(line string, may *pattern.Members) Claim {
 	s.number++
 	if len(line) > maxLine {
 		s.end()
 		return Claim{}
 	}
-	line = plain(line)
+	whole := line
+	if line = plain(line); may == nil || !strings.HasPrefix(whole, line) {
+		found := beginnings().In(line)
+		may = &found
+	}
 	text := strings.TrimSpace(line)
 	if text == "" {
 		return Claim{Shell: true}
@@ -85,10 +92,7 @@ func (s *Scanner) Line(line string) Claim {
 		s.ask(command)
 		return Claim{Shell: true, Command: isOurs(command), OnlyESX: onlyESX(command)}
 	}
-	var next *form
-	if s.at.esx || s.at.ours || mayBegin(line) {
-		next = formOf(line, s.at)
-	}
+	next := formOf(line, s.at, may)
 	if s.open > 0 {
 		at := &s.sections[s.open-1]
 		if at.form.goesOn(line) && (next == nil || next == at.form || next.weak || !next.ours && at.form.ours) {
@@ -110,7 +114,8 @@ func (s *Scanner) Line(line string) Claim {
 	return Claim{Shell: isRule(text) || isElision(text) || strings.HasPrefix(text, "```") || strings.HasPrefix(text, "<?xml") || strings.HasPrefix(text, "#") || loneAddress().MatchString(text)}
 }
 
-// signs are what a line has that may begin an output: most lines of most texts have none of them, and are not looked at further.
+// signs are what a line has that may begin an output where nothing tells of ESX or of a command: a form of a few words, such as
+// "Failed to load", is one of many programs.
 func signs() []string {
 	return []string{
 		"Name ", "Name\t", "VF ID", "Device ID", "Vmknic", "MAX_VFS", "Bool", "Int", "Uint", "String", "VMware", "Supported", "vmnic", "vmrdma", "Address: ", "Platform Information",
@@ -121,13 +126,18 @@ func signs() []string {
 	}
 }
 
-var allSigns = sync.OnceValue(func() *pattern.Set {
+// Beginnings are in one pass which forms a line may begin, by what their expressions need, and whether it has a sign. Who looks
+// for other things in the same lines adds them behind.
+func Beginnings() *pattern.Set {
 	set := pattern.NewSet()
+	for _, f := range forms() {
+		set.Add(pattern.Literals(f.opens...)...)
+	}
 	set.Add(append(signs(), manifestSigns()...)...)
 	return set
-})
+}
 
-func mayBegin(line string) bool { return allSigns().Any(line) }
+var beginnings = sync.OnceValue(Beginnings)
 
 var loneAddress = pattern.New(`^` + sbdf + `$`)
 
@@ -136,9 +146,13 @@ func (s *section) add(number int, line string) {
 	s.numbers = append(s.numbers, number)
 }
 
-func formOf(line string, at place) *form {
+// formOf returns the form that a line begins; nil: none.
+func formOf(line string, at place, may *pattern.Members) *form {
 	all := forms()
-	for i := range all {
+	if hasSign := may.Has(len(all)); !at.esx && !at.ours && !hasSign {
+		return nil
+	}
+	for i := range may.Within(0, len(all)) {
 		if all[i].begins(line, at) {
 			return &all[i]
 		}
@@ -151,14 +165,22 @@ var escapes = pattern.New(`\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b\][^\x07]*\x07`)
 
 // plain takes a line without its end, without colours, and without the backslashes by which documents keep a _ from being italic.
 func plain(line string) string {
-	line = strings.TrimRight(line, "\r\n")
+	line = trimEnd(line, "\r\n")
 	if strings.ContainsRune(line, '\x1b') {
 		line = escapes().ReplaceAllString(line, "")
 	}
 	if strings.Contains(line, `\_`) && !strings.Contains(line, `\\_`) {
 		line = strings.ReplaceAll(line, `\_`, "_")
 	}
-	return strings.TrimRight(strings.ReplaceAll(line, "\u00a0", " "), " \t")
+	return trimEnd(strings.ReplaceAll(line, "\u00a0", " "), " \t")
+}
+
+// trimEnd is strings.TrimRight of a line that most often ends in none of the characters.
+func trimEnd(line, characters string) string {
+	if line == "" || strings.IndexByte(characters, line[len(line)-1]) < 0 {
+		return line
+	}
+	return strings.TrimRight(line, characters)
 }
 
 // Prompts: of the shell of ESX and of documents about it, of older ESX, and a sign alone.
@@ -221,21 +243,25 @@ func promptOf(text string) (shell string, ok bool) {
 	return "", false
 }
 
-// programs are those of which output is read here.
-func programs() []string {
-	return []string{
-		"esxcli", "localcli", "vmkload_mod", "esxcfg-module", "esxcfg-info", "esxcfg-nics", "vim-cmd", "vmware", "vmkchdev", "lspci", "mst", "mlxconfig", "mstconfig",
-		"flint", "mlxfwmanager", "vsish", "mlxburn", "Get-PassthroughDevice",
+// isProgram knows those of which output is read here.
+func isProgram(name string) bool {
+	switch name {
+	case "esxcli", "localcli", "vmkload_mod", "esxcfg-module", "esxcfg-info", "esxcfg-nics", "vim-cmd", "vmware", "vmkchdev", "lspci", "mst", "mlxconfig", "mstconfig",
+		"flint", "mlxfwmanager", "vsish", "mlxburn", "Get-PassthroughDevice":
+		return true
 	}
+	return false
 }
 
 // isOurs reports whether a line is a call of one of them, with a change of folder before it or not.
 func isOurs(text string) bool {
-	if folder, rest, ok := strings.Cut(text, "&&"); ok && strings.HasPrefix(strings.TrimSpace(folder), "cd ") {
-		text = strings.TrimSpace(rest)
+	if strings.HasPrefix(strings.TrimSpace(text), "cd ") {
+		if folder, rest, ok := strings.Cut(text, "&&"); ok && strings.HasPrefix(strings.TrimSpace(folder), "cd ") {
+			text = strings.TrimSpace(rest)
+		}
 	}
 	first, _, _ := strings.Cut(text, " ")
-	if !slices.Contains([]string{"cd", "cat", "grep", "vi", "reboot", "uname"}, first) && !slices.Contains(programs(), path.Base(first)) && !strings.Contains(first, "\t") {
+	if !slices.Contains([]string{"cd", "cat", "grep", "vi", "reboot", "uname"}, first) && !isProgram(path.Base(first)) && !strings.Contains(first, "\t") {
 		return false // nearly every line
 	}
 	words := strings.Fields(text)
@@ -250,7 +276,7 @@ func isOurs(text string) bool {
 		return true
 	}
 	program := path.Base(words[0])
-	if !slices.Contains(programs(), program) {
+	if !isProgram(program) {
 		return false
 	}
 	return len(words) == 1 && !strings.Contains(text, ":") || len(words) > 1 && !isSentence(words) && !strings.Contains(words[0], ":")
@@ -274,7 +300,8 @@ func isSentence(words []string) bool {
 }
 
 func isRule(text string) bool {
-	return len(text) > 2 && strings.Trim(text, "-=+ \t|") == ""
+	const rule = "-=+ \t|"
+	return len(text) > 2 && strings.IndexByte(rule, text[0]) >= 0 && strings.Trim(text, rule) == ""
 }
 
 // isElision knows what a person puts where lines were left out.
@@ -301,6 +328,13 @@ func base(command string) (words []string, filter string) {
 // calls reports whether a command is a call of a program with these words, in their order.
 func calls(command string, want ...string) bool {
 	words, _ := base(command)
+	return isCall(words, want...)
+}
+
+// calls is that of the command of a place.
+func (p place) calls(want ...string) bool { return isCall(p.words, want...) }
+
+func isCall(words []string, want ...string) bool {
 	if len(words) == 0 || words[0] != want[0] && (want[0] != "esxcli" || words[0] != "localcli") {
 		return false
 	}

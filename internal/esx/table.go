@@ -20,18 +20,26 @@ type table struct {
 
 func (t *table) form() form {
 	return form{
-		name: t.kind, ours: true,
+		name: t.kind, ours: true, opens: t.opens(),
 		begins: func(line string, at place) bool {
 			if t.head.MatchString(line) {
 				return true
 			}
-			return (t.lone || t.under != nil && calls(at.command, t.under...)) && t.row.MatchString(line)
+			return (t.lone || t.under != nil && at.calls(t.under...)) && t.row.MatchString(line)
 		},
 		goesOn: func(line string) bool {
 			return t.row.MatchString(line) || isRule(line) || isElision(strings.TrimSpace(line)) || t.more != nil && t.more.MatchString(line)
 		},
 		read: func(b *build, s section) { t.read(b, s) },
 	}
+}
+
+// opens are the head, and a row where one is known without it.
+func (t *table) opens() []*pattern.Regexp {
+	if t.lone || t.under != nil {
+		return []*pattern.Regexp{t.head, t.row}
+	}
+	return []*pattern.Regexp{t.head}
 }
 
 // read adds the rows of a table.

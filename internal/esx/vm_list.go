@@ -17,7 +17,7 @@ var (
 func vmListForm() form {
 	is := func(line string) bool { return vmListHead().MatchString(line) || vmListRow().MatchString(line) }
 	return form{
-		name: "vim-cmd vmsvc/getallvms", ours: true, begins: func(line string, _ place) bool { return is(line) },
+		name: "vim-cmd vmsvc/getallvms", ours: true, opens: []*pattern.Regexp{vmListHead(), vmListRow()}, begins: func(line string, _ place) bool { return is(line) },
 		goesOn: func(line string) bool { return is(line) || vmListFold().MatchString(strings.ToLower(line)) },
 		read: func(b *build, s section) {
 			e := b.esx()

@@ -20,7 +20,7 @@ var (
 func vmxForm() form {
 	is := func(text string) bool { return vmxBegins().MatchString(text) || extraLine().MatchString(text) }
 	return form{
-		name: ".vmx", ours: false, weak: true,
+		name: ".vmx", ours: false, weak: true, opens: []*pattern.Regexp{vmxBegins(), extraLine()},
 		begins: func(line string, _ place) bool { return is(strings.TrimSpace(line)) },
 		goesOn: func(line string) bool {
 			text := strings.TrimSpace(line)

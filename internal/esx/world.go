@@ -10,9 +10,10 @@ import (
 
 // worldForm reads esxcli vm process list: the virtual machines that run, each with the id by which other tools call it.
 func worldForm() form {
-	is := func(_ string, at place) bool { return calls(at.command, "esxcli", "vm", "process", "list") }
 	return form{
-		name: "esxcli vm process list", begins: func(line string, at place) bool { return is(line, at) || worldLine().MatchString(line) },
+		name: "esxcli vm process list", begins: func(line string, at place) bool {
+			return at.calls("esxcli", "vm", "process", "list") || worldLine().MatchString(line)
+		},
 		goesOn: func(string) bool { return true }, read: readWorlds,
 	}
 }

@@ -2,6 +2,7 @@ package facts
 
 import (
 	"net/netip"
+	"slices"
 	"strings"
 
 	"railwright.dev/railwright/internal/fabric"
@@ -32,8 +33,14 @@ var (
 	nicAddress = pattern.New(`\b(en[A-Za-z0-9]{2,13}):?\s+([0-9]+\.[0-9]+\.[0-9]+\.[0-9]+(?:/[0-9]{1,2})?)`)
 )
 
-// line returns what a line says; nil: it is none of these.
-func (t *addressTable) line(line string) []tableRow {
+// interfaceSign is before the name of an interface.
+const interfaceSign = " en"
+
+// joints are what people put between the names of two ends beside arrows.
+var joints = []string{"↔", "–"}
+
+// line returns what a line says; nil: it is none of these. may is what lineSigns find in it.
+func (t *addressTable) line(line string, may *pattern.Members) []tableRow {
 	text := strings.TrimSpace(line)
 	if strings.HasPrefix(text, "|") {
 		return t.row(text)
@@ -42,12 +49,14 @@ func (t *addressTable) line(line string) []tableRow {
 	if isAddressRow(text) {
 		return nil
 	}
-	joined := strings.Contains(text, "->") || strings.Contains(text, "<-") || strings.Contains(text, "↔") || strings.Contains(text, "–")
-	if strings.HasPrefix(text, "#") || !joined && !strings.Contains(text, " en") { // cheap: all lines that nobody claims come here
+	if strings.HasPrefix(text, "#") {
 		return nil
 	}
-	if joined {
+	if isJoined(text, may) {
 		return cableRows(text)
+	}
+	if !may.Has(lineSigns().address) || !strings.Contains(text, interfaceSign) {
+		return nil
 	}
 	if m := addressAdd().FindStringSubmatch(text); m != nil {
 		return []tableRow{{"", "address " + m[2] + " " + m[1]}} // of the host that a prompt or a heading names
@@ -61,6 +70,13 @@ func (t *addressTable) line(line string) []tableRow {
 		rows = append(rows, tableRow{m[1], "address " + pair[1] + " " + pair[2]})
 	}
 	return rows
+}
+
+// isJoined reports whether a line has an arrow or a dash between two names. All lines that nobody claims come here, and few have
+// the bytes of these.
+func isJoined(text string, may *pattern.Members) bool {
+	return strings.IndexByte(text, '>') >= 0 && strings.Contains(text, "->") || strings.IndexByte(text, '<') >= 0 && strings.Contains(text, "<-") ||
+		may.Has(lineSigns().joined) && slices.ContainsFunc(joints, func(joint string) bool { return strings.Contains(text, joint) })
 }
 
 // cableRows reads a line that joins ports of hosts.

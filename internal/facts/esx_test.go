@@ -123,7 +123,7 @@ func TestOutputsOfESX(t *testing.T) {
 	claimed := 0
 	for line := range strings.Lines(text) {
 		line = strings.TrimRight(line, "\n")
-		if is, _ := o.Line("", []string{line}, false); is && line != "" {
+		if is, _ := o.Line("", []string{line}, nil, false); is && line != "" {
 			claimed++
 		}
 	}
@@ -164,7 +164,7 @@ func TestOutputsOfCaptures(t *testing.T) {
 		o := NewOutputs()
 		o.File(name, "")
 		for line := range strings.Lines(string(text)) {
-			o.Line("", []string{strings.TrimRight(line, "\r\n")}, false)
+			o.Line("", []string{strings.TrimRight(line, "\r\n")}, nil, false)
 		}
 		esxSets := 0
 		for _, f := range o.Facts() {

@@ -10,7 +10,7 @@ func foundOf(text string) string {
 	o := NewOutputs()
 	o.File("paste", "")
 	for line := range strings.Lines(text) {
-		o.Line("", []string{strings.TrimRight(line, "\r\n")}, false)
+		o.Line("", []string{strings.TrimRight(line, "\r\n")}, nil, false)
 	}
 	var out []string
 	for _, f := range o.Facts() {

@@ -55,6 +55,9 @@ func parseUname(text, _ string) (fabric.Facts, error) {
 var ulimitLine = pattern.New(`^[a-z][a-z /-]+\((?:[a-z0-9-]+(?: bytes)?, )?-[a-zA-Z]\) +(unlimited|[0-9]{1,19})$`)
 
 func isUlimitLine(line string) bool {
+	if line == "" || line[0] < 'a' || line[0] > 'z' {
+		return false // cheap: all lines that nobody claims come here
+	}
 	return strings.HasPrefix(strings.TrimLeft(line, "abcdefghijklmnopqrstuvwxyz /-"), "(") && ulimitLine().MatchString(strings.TrimRight(line, " \r\n"))
 }
 

@@ -11,6 +11,7 @@ import (
 	"railwright.dev/railwright/internal/esx"
 	"railwright.dev/railwright/internal/fabric"
 	"railwright.dev/railwright/internal/nic"
+	"railwright.dev/railwright/internal/pattern"
 )
 
 // Outputs finds the output of tools in texts that hold anything: what a person pasted behind the prompts of a shell, a
@@ -70,50 +71,56 @@ func (o *Outputs) Holds() []string { return o.holds }
 func (o *Outputs) end() { o.open, o.into = nil, nil }
 
 // Line takes a line of the file. host printed it, where a prefix says so; texts are the line as it stands there, then
-// without one prefix after the other. taken says that it belongs to something else, which ends an output. searched says
-// of a line that was claimed that messages of programs may stand in it.
-func (o *Outputs) Line(host string, texts []string, taken bool) (isClaimed, searched bool) {
+// without one prefix after the other. may is what Signs find in it; nil: nobody looked. taken says that it belongs to
+// something else, which ends an output. searched says of a line that was claimed that messages of programs may stand in it.
+func (o *Outputs) Line(host string, texts []string, may *pattern.Members, taken bool) (isClaimed, searched bool) {
 	whole := texts[len(texts)-1]
-	o.setting(host, whole)
 	switch {
 	case taken:
+		o.setting(host, whole)
 		o.end()
 		o.esx.End()
 		return false, false
 	case strings.TrimSpace(whole) == "":
 		return true, false // between devices
 	}
-	if claimed, searched, whole := o.lineOfESX(host, whole); whole {
+	if may == nil {
+		may = new(lineSigns().In(texts[0])) // which has all the others in it
+	}
+	if may.Has(lineSigns().setting) {
+		o.setting(host, whole)
+	}
+	if claimed, searched, whole := o.lineOfESX(host, whole, may); whole {
 		return claimed, searched
 	} else if claimed {
 		defer func() { isClaimed = true }()
 	}
 	if o.open != nil && o.depth < len(texts) {
-		if line := texts[o.depth]; o.open.goesOn(line) && !o.anotherBegins(line) {
+		if line := texts[o.depth]; o.open.goesOn(line) && !o.anotherBegins(line, may) {
 			return true, o.add(host, line)
 		}
 	}
-	if rows := o.table.line(whole); rows != nil {
+	if rows := o.table.line(whole, may); rows != nil {
 		o.end()
 		o.addTable(rows)
 		return true, true
 	}
 	for depth, line := range texts {
-		if form := beginningForm(line); form != nil && (form.of == nil || form.of(o.command) != "") {
+		if form := beginningForm(line, may); form != nil && (form.of == nil || form.of(o.command) != "") {
 			o.open, o.depth, o.into, o.begun = form, depth, nil, true
 			return true, o.add(host, line)
 		}
 	}
 	o.end()
-	return o.shell(whole), false
+	return o.shell(whole, may), false
 }
 
 // anotherBegins reports whether the output of another tool begins inside one that takes nearly any line.
-func (o *Outputs) anotherBegins(line string) bool {
+func (o *Outputs) anotherBegins(line string, may *pattern.Members) bool {
 	if strings.HasPrefix(line, " ") || strings.HasPrefix(line, "\t") {
 		return false
 	}
-	form := beginningForm(line)
+	form := beginningForm(line, may)
 	return form != nil && form.tool != o.open.tool
 }
 
@@ -205,7 +212,7 @@ func (o *Outputs) set(key, name string, named bool, head string, repeats bool, f
 }
 
 // shell takes the lines around outputs: rules, prompts, fences of documents, names of commands as headings.
-func (o *Outputs) shell(line string) bool {
+func (o *Outputs) shell(line string, may *pattern.Members) bool {
 	trimmed := strings.TrimSpace(line)
 	if !strings.ContainsFunc(trimmed, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }) {
 		return true
@@ -228,14 +235,18 @@ func (o *Outputs) shell(line string) bool {
 		o.command, o.path = strings.Clone(command), strings.Clone(netplanPath().FindString(command))
 		return true
 	}
-	if path := netplanPath().FindString(trimmed); path != "" {
+	path := ""
+	if may.Has(lineSigns().netplan) {
+		path = netplanPath().FindString(trimmed)
+	}
+	if path != "" {
 		o.path = strings.Clone(path)
 	}
 	if host := headingHost(trimmed); host != "" {
 		o.prompt, o.command = strings.Clone(host), ""
 		return o.path != "" || strings.HasPrefix(trimmed, "#")
 	}
-	if strings.HasPrefix(trimmed, "#") && netplanPath().MatchString(trimmed) {
+	if strings.HasPrefix(trimmed, "#") && path != "" {
 		return true
 	}
 	if isCommand(trimmed) {

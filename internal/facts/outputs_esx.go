@@ -5,12 +5,13 @@ import (
 	"strings"
 
 	"railwright.dev/railwright/internal/esx"
+	"railwright.dev/railwright/internal/pattern"
 )
 
 // lineOfESX keeps a line of an ESX host's shell for its readers. whole: the line is theirs alone. mlxconfig and mst are on Linux
 // too, and commands say for other readers what follows: such a line goes on to them.
-func (o *Outputs) lineOfESX(host, line string) (claimed, searched, whole bool) {
-	c := o.esx.Line(line)
+func (o *Outputs) lineOfESX(host, line string, may *pattern.Members) (claimed, searched, whole bool) {
+	c := o.esx.Line(line, may)
 	if name := esx.PromptHost(line); name != "" && name != "localhost" {
 		o.prompt = strings.Clone(name)
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"sync"
 
+	"railwright.dev/railwright/internal/esx"
 	"railwright.dev/railwright/internal/nic"
 	"railwright.dev/railwright/internal/pattern"
 )
@@ -63,7 +64,7 @@ func systemForms() []outputForm {
 		{tool: "show_gids", reader: "show_gids", signs: []string{"INDEX"}, begins: isGIDsHead, goesOn: isGIDsLine},
 		{tool: "ethtool", reader: "ethtool", signs: []string{ethtoolHead}, begins: begins(ethtoolHead), goesOn: orIndented(begins(ethtoolHead))},
 		{tool: smVirtualTool, reader: smVirtualTool, signs: []string{"virt"}, begins: isSMVirtual, goesOn: isSMVirtualGoingOn},
-		{tool: fmpmTool, reader: fmpmTool, signs: append(fmpmHead().Literals(), fmpmField().Literals()...), begins: beginsFMPM, goesOn: isFMPMLine, searched: true},
+		{tool: fmpmTool, reader: fmpmTool, signs: pattern.Literals(fmpmHead(), fmpmField()), begins: beginsFMPM, goesOn: isFMPMLine, searched: true},
 		{tool: modulesTool, reader: modulesTool, signs: []string{"Module Id"}, begins: isModuleLine, goesOn: isModuleLine, searched: true},
 		{tool: regionsTool, reader: regionsTool, signs: []string{"Region "}, begins: isRegionLine, goesOn: isRegionLine, searched: true, asked: true, of: regionsOf},
 		{tool: ethtoolPart, reader: ethtoolPart, signs: []string{"Speed: ", "Duplex: ", "Lanes: ", "Auto-negotiation: ", "Port: ", "Link detected: "}, begins: isEthtoolPart, goesOn: isEthtoolPart, asked: true, of: ethtoolOf},
@@ -102,20 +103,40 @@ func systemForms() []outputForm {
 // forms is that list, made once.
 var forms = sync.OnceValue(outputForms)
 
-// formSigns finds in one pass which of them a line may begin.
-var formSigns = sync.OnceValue(func() *pattern.Set {
-	set := pattern.NewSet()
-	for _, f := range forms() {
-		set.Add(f.signs...)
-	}
-	return set
-})
+// signSet finds in one pass what a line may be: the beginning of an output of an ESX host, whose places come first, or of one of
+// forms, a setting of NCCL, a row of an addressTable, a heading with the path of a file.
+type signSet struct {
+	*pattern.Set
+	form    int // the place of the first form
+	setting int
+	address int
+	joined  int
+	netplan int
+}
 
-// beginningForm returns whose output a line begins; nil: nobody's.
-func beginningForm(line string) *outputForm {
-	all, may := forms(), formSigns().In(line)
-	for i := range may.All() {
-		if all[i].begins(line) {
+var lineSigns = sync.OnceValue(newSigns)
+
+// Signs are what Outputs look for in each line. Who looks for other things in the same lines adds them behind.
+func Signs() *pattern.Set { return newSigns().Set }
+
+func newSigns() *signSet {
+	set := &signSet{Set: esx.Beginnings(), form: -1}
+	for _, f := range forms() {
+		if place := set.Add(f.signs...); set.form < 0 {
+			set.form = place
+		}
+	}
+	set.setting = set.Add(settingSign)
+	set.address, set.joined = set.Add(interfaceSign), set.Add(joints...)
+	set.netplan = set.Add(pattern.Literals(netplanPath())...)
+	return set
+}
+
+// beginningForm returns whose output a line begins; nil: nobody's. may is what lineSigns find in it.
+func beginningForm(line string, may *pattern.Members) *outputForm {
+	all, first := forms(), lineSigns().form
+	for place := range may.Within(first, first+len(all)) {
+		if i := place - first; all[i].begins(line) {
 			return &all[i]
 		}
 	}
@@ -164,7 +185,9 @@ func fromFacility(line string) bool {
 var clockLine = pattern.New(`^[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]+)? (?:pci|pcieport|mlx5_core|mlx5_ib|nvidia|NVRM|cx7-pcie-hotplug|infiniband)[ :]`)
 
 // hexStart reports whether a line begins with two hexadecimal digits, as each PCI address does.
-func hexStart(line string) bool { return len(line) > 8 && isHex(strings.ToLower(line[:2])) }
+func hexStart(line string) bool { return len(line) > 8 && isHexDigit(line[0]) && isHexDigit(line[1]) }
+
+func isHexDigit(c byte) bool { return c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'f' }
 
 func isLspciHead(line string) bool {
 	return hexStart(line) && strings.Contains(line[:min(len(line), 16)], ".") && lspciHead().MatchString(line) && !strings.Contains(line, "LnkCap") && !strings.Contains(line, "LnkSta")

@@ -5,9 +5,12 @@ import "strings"
 // mostSettings bounds what is kept of a text: NCCL knows some 150 variables.
 const mostSettings = 256
 
+// settingSign is in every line with a setting of NCCL.
+const settingSign = "NCCL_"
+
 // setting keeps a setting of NCCL for the host that the line belongs to. The line stays whose it is.
 func (o *Outputs) setting(host, line string) {
-	if !strings.Contains(line, "NCCL_") || len(line) > 512 {
+	if !strings.Contains(line, settingSign) || len(line) > 512 {
 		return
 	}
 	key, _, _ := o.keyOf(host)

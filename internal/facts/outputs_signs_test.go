@@ -13,7 +13,7 @@ func TestSigns(t *testing.T) {
 	began, lines := map[string]bool{}, 0
 	look := func(where, line string) {
 		lines++
-		got, want := toolOf(beginningForm(line)), toolOf(firstForm(line))
+		got, want := toolOf(beginningForm(line, new(lineSigns().In(line)))), toolOf(firstForm(line))
 		if got != want {
 			t.Errorf("%s: %q begins the output of %q, want %q", where, line, got, want)
 		}

@@ -18,7 +18,7 @@ func given(o *Outputs, file, folder, text string) (rest []string) {
 	o.File(file, folder)
 	for line := range strings.Lines(text) {
 		line = strings.TrimRight(line, "\r\n")
-		if claimed, _ := o.Line("", []string{line}, false); !claimed {
+		if claimed, _ := o.Line("", []string{line}, nil, false); !claimed {
 			rest = append(rest, line)
 		}
 	}

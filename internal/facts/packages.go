@@ -75,7 +75,7 @@ func dpkgHeads() []string {
 }
 
 // packageSigns are what a line has with which a list begins.
-func packageSigns() []string { return append(packageName().Literals(), dpkgHeads()...) }
+func packageSigns() []string { return append(pattern.Literals(packageName()), dpkgHeads()...) }
 
 func isDpkgHead(line string) bool {
 	return begins(dpkgHeads()...)(line)

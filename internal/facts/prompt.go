@@ -33,13 +33,15 @@ func promptOf(line string) (host, command string, ok bool) {
 	return "", "", false
 }
 
-// commands are the programs whose name at the beginning of a line, with nothing behind it but options, is a heading.
-func commands() []string {
-	return []string{
-		"lspci", "nvidia-smi", "rocm-smi", "amd-smi", "ibstat", "ibstatus", "ibv_devinfo", "ibdev2netdev", "show_gids", "ethtool", "ip", "rdma", "dmesg",
+// isProgram knows the programs whose name at the beginning of a line, with nothing behind it but options, is a heading.
+func isProgram(name string) bool {
+	switch name {
+	case "lspci", "nvidia-smi", "rocm-smi", "amd-smi", "ibstat", "ibstatus", "ibv_devinfo", "ibdev2netdev", "show_gids", "ethtool", "ip", "rdma", "dmesg",
 		"lsmod", "modinfo", "ulimit", "uname", "journalctl", "p2pBandwidthLatencyTest", "ibv_devices", "lstopo", "numactl", "mlxlink", "mlxconfig", "mstconfig", "cat",
-		"niccli", "nicctl", "mlnx_qos", "dcb", "lldptool", "cma_roce_tos",
+		"niccli", "nicctl", "mlnx_qos", "dcb", "lldptool", "cma_roce_tos":
+		return true
 	}
+	return false
 }
 
 var plainCommand = pattern.New(`^[\w ./=|"',*:-]{2,120}$`)
@@ -48,7 +50,7 @@ var plainCommand = pattern.New(`^[\w ./=|"',*:-]{2,120}$`)
 func isCommand(line string) bool {
 	text := strings.TrimPrefix(strings.TrimSuffix(strings.TrimSpace(line), ":"), "sudo ")
 	program, _, _ := strings.Cut(strings.TrimSpace(text), " ")
-	if !slices.Contains(commands(), path.Base(program)) || !plainCommand().MatchString(strings.TrimSpace(line)) {
+	if !isProgram(path.Base(program)) || !plainCommand().MatchString(strings.TrimSpace(line)) {
 		return false // nearly every line
 	}
 	words := strings.Fields(text)

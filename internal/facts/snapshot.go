@@ -235,7 +235,7 @@ func (l *loader) outputs(path string) ([]TextFacts, error) {
 	o := NewOutputs()
 	o.File(path, "")
 	for line := range strings.Lines(string(text)) {
-		o.Line("", []string{strings.TrimRight(line, "\r\n")}, false)
+		o.Line("", []string{strings.TrimRight(line, "\r\n")}, nil, false)
 	}
 	hosts := o.Facts()
 	if len(hosts) == 0 {

@@ -10,6 +10,7 @@ import (
 	"io"
 	"io/fs"
 	"strings"
+	"sync"
 
 	"railwright.dev/railwright/internal/fabric"
 	"railwright.dev/railwright/internal/facts"
@@ -129,9 +130,9 @@ func (r *reader) file(f file) {
 	}
 	f.body = body
 	r.outputs.File(f.name, f.host)
-	found := results.Scan(f.name, f.body, func(l results.Line, taken bool) (claimed, searched bool) {
-		return r.outputs.Line(l.Host, l.Texts, taken)
-	})
+	found := results.Scan(f.name, f.body, results.Claims{Signs: lineSigns(), Line: func(l results.Line, taken bool) (claimed, searched bool) {
+		return r.outputs.Line(l.Host, l.Texts, l.Signs, taken)
+	}})
 	found.Source.Holds = append(append(found.Source.Holds, r.outputs.Holds()...), held...)
 	at.lines += found.Source.Lines
 	at.holds = at.holds || len(found.Source.Holds) > 0
@@ -141,6 +142,9 @@ func (r *reader) file(f file) {
 	r.content.Results = append(r.content.Results, found.Results...)
 	r.content.Sources = append(r.content.Sources, found.Source)
 }
+
+// lineSigns are what outputs of tools and results have, made once.
+var lineSigns = sync.OnceValue(func() *results.Signs { return results.NewSigns(facts.Signs()) })
 
 // signsSize is how much of a text is looked at for signs of a manifest, in bytes: the longest that precede one are licences and
 // comments of some pages.

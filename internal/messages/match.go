@@ -11,7 +11,7 @@ import (
 const window = 6
 
 // A set of bits tells which pieces no pattern is found by: nearly all. With some 4,000 patterns 1 in 60 pieces passes by
-// chance, and the set is 32 KiB, which stays in the first cache.
+// chance, and the set is 32 KiB, which stays in the first cache. A second set by other bits of the hash leaves 1 of those in 60.
 const (
 	setBits = 18
 	mixer   = 0x9e3779b97f4a7c15 // the odd number nearest to 2^64 over the golden ratio (Knuth, TAOCP 3, 6.4)
@@ -26,7 +26,7 @@ const (
 
 // index finds the patterns of a line.
 type index struct {
-	passes  []uint64           // bits by the hash of a piece
+	passes  [2][]uint64        // bits by the hashes of a piece
 	byPiece map[uint64][]entry // patterns that are found by a piece, the longest first
 	all     []pattern
 }
@@ -85,7 +85,7 @@ func weight(part string) int {
 }
 
 func newIndex(all []Message) index {
-	x := index{passes: make([]uint64, 1<<(setBits-6)), byPiece: map[uint64][]entry{}}
+	x := index{passes: [2][]uint64{make([]uint64, 1<<(setBits-6)), make([]uint64, 1<<(setBits-6))}, byPiece: map[uint64][]entry{}}
 	shared := make([]uint16, 1<<setBits) // by hash: how often the patterns have a piece
 	for i, m := range all {
 		for _, text := range m.Match {
@@ -103,8 +103,9 @@ func newIndex(all []Message) index {
 		e := rarest(p.parts, shared)
 		e.pattern = i
 		w := piece(p.parts[e.part][e.at:])
-		h := hash(w)
-		x.passes[h>>6] |= 1 << (h & 63)
+		h, again := hash(w), second(w)
+		x.passes[0][h>>6] |= 1 << (h & 63)
+		x.passes[1][again>>6] |= 1 << (again & 63)
 		x.byPiece[w] = append(x.byPiece[w], e)
 	}
 	for _, list := range x.byPiece {
@@ -142,6 +143,9 @@ func piece(text string) uint64 {
 
 func hash(w uint64) uint64 { return w * mixer >> (64 - setBits) }
 
+// second is the next bits of the same product.
+func second(w uint64) uint64 { return w * mixer >> (64 - 2*setBits) & (1<<setBits - 1) }
+
 // find returns the place of the best pattern of a line, -1 for none.
 func (x *index) find(line string) int {
 	best := -1
@@ -156,9 +160,13 @@ func (x *index) find(line string) int {
 func (x *index) search(line string, best int) int {
 	var w uint64   // the last bytes, as piece has them
 	var has uint64 // characters of the line, once they are needed
+	first := x.passes[0]
 	for i := range len(line) {
 		w = w>>8 | uint64(line[i])<<(8*(window-1))
-		if h := hash(w); x.passes[h>>6]&(1<<(h&63)) == 0 || i+1 < window {
+		if h := hash(w); first[h>>6]&(1<<(h&63)) == 0 || i+1 < window {
+			continue
+		}
+		if h := second(w); x.passes[1][h>>6]&(1<<(h&63)) == 0 {
 			continue
 		}
 		if entries := x.byPiece[w]; entries != nil {

@@ -51,7 +51,9 @@ var (
 )
 
 // IsHeading reports whether a line stands above what two programs print, and says nothing by itself.
-func IsHeading(line string) bool { return niccliMapHead().MatchString(line) }
+func IsHeading(line string) bool {
+	return strings.HasPrefix(strings.TrimSpace(line), "dscp2prio") && niccliMapHead().MatchString(line)
+}
 
 func niccliBanner(line string) bool {
 	return strings.Contains(line, "NIC CLI v") && strings.Contains(line, "Broadcom")

@@ -15,9 +15,9 @@ const (
 
 // literals finds texts in either case of letters, all of them in one pass.
 type literals struct {
-	begins [1 << 16 / 64]uint64 // by the number of a piece: some literal is found by it
-	by     [pieces]uint16       // the same: where its literals are in lists
-	lists  [][]literal          // the first is of no piece
+	begins [pieces / 64]uint64      // by the number of a piece: some literal is found by it
+	by     [pieces / 64]*[64]uint16 // the same, 64 together where there is one: where its literals are in lists
+	lists  [][]literal              // the first is of no piece
 }
 
 type literal struct {
@@ -28,16 +28,16 @@ type literal struct {
 
 func newLiterals() *literals { return &literals{lists: make([][]literal, 1)} }
 
-func pieceOf(text string) uint16 {
-	var p uint16
+func pieceOf(text string) uint32 {
+	var p uint32
 	for i := range window {
 		p = next(p, text[i])
 	}
-	return p
+	return p % pieces
 }
 
-// next is the number of a piece that ends one byte later.
-func next(p uint16, c byte) uint16 { return (p<<pieceStep ^ uint16(c&caseless)) & (pieces - 1) }
+// next is a number whose rest by pieces is that of the piece that ends one byte later. What is older leaves it at the top.
+func next(p uint32, c byte) uint32 { return p<<pieceStep ^ uint32(c&caseless) }
 
 // add puts a literal in. It is found by its piece with the most letters, of equals the last: beginnings are alike more often.
 func (l *literals) add(text string, set int) {
@@ -50,14 +50,18 @@ func (l *literals) add(text string, set int) {
 	}
 	p := pieceOf(text[at:])
 	l.begins[p>>6] |= 1 << (p & 63)
-	if l.by[p] == 0 {
-		l.by[p] = uint16(len(l.lists))
+	if l.by[p>>6] == nil {
+		l.by[p>>6] = new([64]uint16)
+	}
+	list := &l.by[p>>6][p&63]
+	if *list == 0 {
+		*list = uint16(len(l.lists))
 		l.lists = append(l.lists, nil)
 	}
-	l.lists[l.by[p]] = append(l.lists[l.by[p]], literal{text: text, at: at, set: set})
+	l.lists[*list] = append(l.lists[*list], literal{text: text, at: at, set: set})
 }
 
-func (l *literals) has(p uint16) bool { return l.begins[p>>6]&(1<<(p&63)) != 0 }
+func (l *literals) has(p uint32) bool { return l.begins[p>>6]&(1<<(p&63)) != 0 }
 
 // in reports whether a text has one of the literals, or characters that fold to one.
 func (l *literals) in(text string) bool {
@@ -69,15 +73,17 @@ func (l *literals) in(text string) bool {
 // each calls a function with the set of each literal that a text has, until it returns false; all: the text has
 // characters that fold to letters of ASCII, and any literal may be in it.
 func (l *literals) each(text string, has func(set int) bool) (all bool) {
-	var p uint16
+	var number uint32
 	var seen byte // bits of all bytes
 	for i := range len(text) {
 		c := text[i]
 		seen |= c
-		if p = next(p, c); !l.has(p) {
+		number = next(number, c)
+		p := number % pieces
+		if !l.has(p) {
 			continue
 		}
-		for _, one := range l.lists[l.by[p]] {
+		for _, one := range l.lists[l.by[p>>6][p&63]] {
 			if from := i - (window - 1) - one.at; equalFold(text, from, one.text) && !has(one.set) {
 				return false
 			}

@@ -21,14 +21,18 @@ const (
 	rareText  = 24 // weight from which a literal is rare in any text
 )
 
-// needsOf parses an expression; one that is wrong has no literals.
-func needsOf(expression string) needs {
+// parse returns an expression without counts; one that is wrong matches nothing.
+func parse(expression string) *syntax.Regexp {
 	parsed, err := syntax.Parse(expression, syntax.Perl)
 	if err != nil {
-		return needs{}
+		return &syntax.Regexp{Op: syntax.OpNoMatch}
 	}
+	return parsed.Simplify()
+}
+
+func needsOf(parsed *syntax.Regexp) needs {
 	p := parser{folds: folds(parsed)}
-	whole := p.of(parsed.Simplify())
+	whole := p.of(parsed)
 	return needs{texts: whole.needs(), folded: p.folds}
 }
 
@@ -155,12 +159,16 @@ func (p parser) concat(parts []*syntax.Regexp) known {
 	return known{one: better(best, run)}
 }
 
-// flat is parts with those of parts that are parts one after the other themselves, such as four digits.
+// flat is parts with those of parts that are parts one after the other themselves, such as four digits, or digits: one and
+// then any number of them.
 func flat(parts []*syntax.Regexp) (out []*syntax.Regexp) {
 	for _, part := range parts {
-		if part.Op == syntax.OpConcat || part.Op == syntax.OpCapture {
+		switch part.Op {
+		case syntax.OpConcat, syntax.OpCapture:
 			out = append(out, flat(part.Sub)...)
-		} else {
+		case syntax.OpPlus:
+			out = append(append(out, flat(part.Sub)...), &syntax.Regexp{Op: syntax.OpStar, Sub: part.Sub})
+		default:
 			out = append(out, part)
 		}
 	}

@@ -13,7 +13,8 @@ func TestNeeds(t *testing.T) {
 		`^abc$`:                      {"abc"},
 		`\b[NR]CCL WARN\b`:           {"NCCL WARN", "RCCL WARN"},
 		`(?i)\b(?:failed|failures?)`: {"failed", "failure", "failures"},
-		`x(?:abc)+y`:                 {"abc"},
+		`x(?:abc)+y`:                 {"xabc"},
+		`mt[01]+_`:                   {"mt0", "mt1"},
 		`(?:abc)?`:                   nil,
 		`(?:abc)*def`:                {"def"},
 		`abc|`:                       nil,
@@ -28,7 +29,7 @@ func TestNeeds(t *testing.T) {
 		`(?:a|b)cd(?:e)?`:            {"acd", "bcd"},
 		`(?:x|)[EF][01]{2}`:          {"E00", "E01", "E10", "E11", "F00", "F01", "F10", "F11", "xE00", "xE01", "xE10", "xE11", "xF00", "xF01", "xF10", "xF11"},
 	} {
-		got := needsOf(expression).texts
+		got := needsOf(parse(expression)).texts
 		slices.Sort(got)
 		if got = slices.Compact(got); !slices.Equal(got, want) {
 			t.Errorf("%q needs %q, want %q", expression, got, want)
@@ -39,7 +40,7 @@ func TestNeeds(t *testing.T) {
 // Whatever the expression and the text, the literals refuse nothing that the expression finds.
 func FuzzRegexp(f *testing.F) {
 	for _, expression := range []string{
-		`(?i)\bxid\b`, `(?:^|[\s\[:])[EF]\d{4} \d\d:`, `(?i)\b(?:no|zero) (?:[\w/]+ )?(?:errors?|failures?)\b`, `a(?:b|cd)e*|xyz`, `(?i)mask|tasks`, `(?:a|b|)(?:c|d){2,3}`, `(?i)[k]elvin`, `é+ab|ß`,
+		`(?i)\bxid\b`, `(?:^|[\s\[:])[EF]\d{4} \d\d:`, `(?i)\b(?:no|zero) (?:[\w/]+ )?(?:errors?|failures?)\b`, `a(?:b|cd)e*|xyz`, `(?i)mask|tasks`, `(?:a|b|)(?:c|d){2,3}`, `(?i)[k]elvin`, `é+ab|ß`, `^\s*(?:a|é)b?`, `(?i)^(?:kelvin|x*y)`, `^[^a]\d+$`, `^(?:a?|b)$|^c`, `(?:é|\d+)\s?$`, `(?i)a*k$`, `x$|[yz]+$`, `b\z`,
 	} {
 		for _, text := range []string{"", "Xid (PCI", "E0102 03:04", "zero rx failures", "xyz", "ta\u017fks", "MAS\u212a", "\u212aelvin", "bcdc", "éab", "\xff\xfeab"} {
 			f.Add(expression, text)
@@ -63,7 +64,9 @@ func FuzzRegexp(f *testing.F) {
 
 func TestSet(t *testing.T) {
 	s := NewSet(MustCompile(`(?i)\berror\b`), MustCompile(`\d+`), MustCompile(`Xid \(`))
-	s.Add("one", "two")
+	if place := s.Add("one", "two"); place != 3 || s.Len() != 4 {
+		t.Errorf("the fourth of %d members is at %d", s.Len(), place)
+	}
 	for text, want := range map[string][]int{
 		"":                      {1},
 		"an ERROR":              {0, 1},
@@ -76,6 +79,13 @@ func TestSet(t *testing.T) {
 		strings.Repeat("é", 20): {1},
 	} {
 		in := s.In(text)
+		for from := range 4 {
+			for to := range Most {
+				if got, among := in.Between(from, to), slices.ContainsFunc(want, func(i int) bool { return from <= i && i < to }); got != among {
+					t.Errorf("%q: a member from %d to before %d is %t", text, from, to, got)
+				}
+			}
+		}
 		for i := range 4 {
 			if in.Has(i) != slices.Contains(want, i) {
 				t.Errorf("%q: member %d is %t", text, i, in.Has(i))

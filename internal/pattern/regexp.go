@@ -6,12 +6,15 @@ import (
 	"sync"
 )
 
-// Regexp is a regular expression that is not tried on a text without any of its literals. The methods of
-// [regexp.Regexp] that are not here try it always.
+// Regexp is a regular expression that is not tried on a text without any of its literals, or one that begins or ends
+// with another byte than a match. The methods of [regexp.Regexp] that are not here try it always.
 type Regexp struct {
 	*regexp.Regexp
-	once string    // the one literal, where there is one, in its own case
-	any  *literals // or these; nil: the expression has no literals that every match needs
+	first *bytesSet // with which a text begins; nil: with any byte, or there is no text
+	last  *bytesSet // with which it ends
+	texts []string  // of which every match has one; nil: there are no such
+	once  string    // the one literal, where there is one, in its own case
+	any   *literals // or these; nil: the expression has no literals that every match needs
 }
 
 // New is an expression that is compiled when it is first used: most commands use few, and all of them together take
@@ -28,8 +31,11 @@ func Plain(expression string) func() *regexp.Regexp {
 
 // MustCompile compiles an expression now; it panics if it is wrong.
 func MustCompile(expression string) *Regexp {
-	r := &Regexp{Regexp: regexp.MustCompile(expression)}
-	switch needs := needsOf(expression); {
+	parsed := parse(expression)
+	r := &Regexp{Regexp: regexp.MustCompile(expression), first: edgeOf(parsed, side{}), last: edgeOf(parsed, side{last: true})}
+	needs := needsOf(parsed)
+	r.texts = needs.texts
+	switch {
 	case len(needs.texts) == 1 && !needs.folded:
 		r.once = needs.texts[0]
 	case len(needs.texts) > 0:
@@ -41,12 +47,25 @@ func MustCompile(expression string) *Regexp {
 	return r
 }
 
-// Literals are texts of three bytes or more of which every match has one, in one case or the other; nil: there are no such.
-func (r *Regexp) Literals() []string { return needsOf(r.String()).texts }
+// Literals are texts of three bytes or more of which every match of any of the expressions has one, in one case or the
+// other; nil: there are no such.
+func Literals(expressions ...*Regexp) (texts []string) {
+	for _, e := range expressions {
+		if e.texts == nil {
+			return nil
+		}
+		texts = append(texts, e.texts...)
+	}
+	return texts
+}
 
-// may reports whether a text has one of the literals.
+// may reports whether a text begins and ends as a match does and has one of the literals.
 func (r *Regexp) may(text string) bool {
 	switch {
+	case r.first != nil && (text == "" || !r.first.has(text[0])):
+		return false
+	case r.last != nil && (text == "" || !r.last.has(text[len(text)-1])):
+		return false
 	case r.once != "":
 		return strings.Contains(text, r.once)
 	case r.any != nil:

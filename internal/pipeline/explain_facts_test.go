@@ -16,7 +16,7 @@ func TestUnreadOutputIsSaid(t *testing.T) {
 		o := facts.NewOutputs()
 		o.File("a.txt", "")
 		for _, line := range append([]string{"$ mlnx_qos -i eth1"}, strings.Split(strings.TrimSpace(text), "\n")...) {
-			o.Line("", []string{line}, false)
+			o.Line("", []string{line}, nil, false)
 		}
 		have := unreadIn(o.Facts())
 		if len(have) != want {

@@ -20,7 +20,7 @@ func sparkFailures(t *testing.T, name, text string) map[string]string {
 	o := facts.NewOutputs()
 	o.File(name, "")
 	for line := range strings.Lines(text) {
-		o.Line("", []string{strings.TrimRight(line, "\r\n")}, false)
+		o.Line("", []string{strings.TrimRight(line, "\r\n")}, nil, false)
 	}
 	found, err := failuresIn(context.Background(), time.Unix(0, 0), o.Facts())
 	if err != nil {

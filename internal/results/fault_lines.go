@@ -63,14 +63,17 @@ var (
 	denials = pattern.New(`(?i)\b(?:no|zero|without|any|0|not) (?:[\w/]+ )?(?:errors?|failures?|timeouts?|crash(?:es)?|corruption)\b|\b(?:0|zero|none) (?:\w+ )?failed\b|\b[\w-]*(?:errors?|err|failed|failures?|fatal|timed out|aborted|killed)[\w-]*(?: \w+)?["'\]]*(?:\s*[:=]\s*|\s+)["']?(?:0x0+|0+(?:\.0+)?%?|none|no|false|ok|n/a|\[\])(?:\b|$|[\s,"'%])|\berrors?[- ](?:correct\w*|rate|free|recovery|handling|bound\w*|report\w*|record\w*|message|collector)\b|(?-i:^\s*(?:[A-Z]\w* ){1,2}Errors\s*$)`)
 )
 
-// faultSet is the forms in their order, then the words: most lines have the literals of none.
-var faultSet = sync.OnceValue(func() *pattern.Set {
+// faultExpressions are the forms in their order, then the words.
+func faultExpressions() []*pattern.Regexp {
 	all := make([]*pattern.Regexp, 0, len(faultForms)+1)
 	for _, f := range faultForms {
 		all = append(all, f.form())
 	}
-	return pattern.NewSet(append(all, troubleWords())...)
-})
+	return append(all, troubleWords())
+}
+
+// faultSet finds which of them a text may have: most lines have the literals of none.
+var faultSet = sync.OnceValue(func() *pattern.Set { return pattern.NewSet(faultExpressions()...) })
 
 // longestFault bounds the text that forms are looked for in; a longer line that has a literal of one is of an unknown form.
 const longestFault = 16 << 10

@@ -8,17 +8,23 @@ import (
 
 // isFurniture reports whether a line is a part of what a benchmark prints that says nothing of its result: rules, empty
 // comments, and parameters that no reader keeps. It is understood, and nothing more.
-func isFurniture(text string) bool {
-	text = strings.TrimSpace(text)
+func isFurniture(l line) bool {
+	text := l.trimmed()
 	if !strings.ContainsFunc(text, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }) {
 		return true
 	}
 	if rest, comment := strings.CutPrefix(text, "# "); comment {
 		return strings.HasPrefix(rest, "Using devices") || strings.HasPrefix(rest, "Collective test ")
 	}
-	key, _, pair := strings.Cut(text, " : ")
+	if !l.may(ofParameter) {
+		return false
+	}
+	key, _, pair := strings.Cut(text, parameterSign)
 	return pair && slices.Contains(perftestParameters(), strings.TrimSpace(key))
 }
+
+// parameterSign stands between a parameter of perftest and its value.
+const parameterSign = " : "
 
 // perftestParameters are names that perftest prints before its table (perftest_parameters.c of linux-rdma/perftest), of
 // which no rule takes the value.

@@ -76,11 +76,25 @@ func levelIn(m *messages.Message, text string) fabric.LineLevel {
 // mostMessages bounds how many messages are looked for on one line: processes that write at once glue two, rarely three.
 const mostMessages = 4
 
+// known is the message that a text is, and what stands beside it.
+type known struct {
+	message *messages.Message // nil: none is known
+	rest    string
+}
+
+func knownIn(text string) (k known) {
+	k.message, k.rest, _ = catalogue().Cut(text)
+	return k
+}
+
 // saysOf is what a line says that belongs to no result and is no entry of a debug log. A message without a fault hides only
-// itself: another message on the line counts, and a form that is no prefix of the first.
-func saysOf(text string, judged judgedForms) said {
-	m, rest, found := catalogue().Cut(text)
-	if !found {
+// itself: another message on the line counts, and a form that is no prefix of the first. mayFault: it may have a form of one.
+func saysOf(text string, is known, judged judgedForms, mayFault bool) said {
+	m, rest, found := is.message, is.rest, is.message != nil
+	switch {
+	case !found && !mayFault:
+		return said{}
+	case !found:
 		return said{level: judged.level(text)}
 	}
 	s := said{m, levelIn(m, text)}
@@ -103,7 +117,7 @@ func saysOf(text string, judged judgedForms) said {
 }
 
 // faultLevel is the level of a line that belongs to no result; empty: it speaks of no fault.
-func faultLevel(text string) fabric.LineLevel { return saysOf(text, nil).level }
+func faultLevel(text string) fabric.LineLevel { return saysOf(text, knownIn(text), nil, true).level }
 
 // says is what an entry of a debug log says. Of two entries that were written into one line the warning counts.
 func (e *logEntry) says() said {
@@ -148,7 +162,7 @@ func copiedLines(text string, number int, log bool) (lines []fabric.LogLine, wor
 		case entry:
 			s = e.says()
 		case log:
-			s = saysOf(one, nil)
+			s = saysOf(one, knownIn(one), nil, true)
 		default:
 			m, found := catalogue().Find(one)
 			if !found {

@@ -16,6 +16,8 @@ type line struct {
 	log    *logEntry // the line is part of a debug log; text is then what preceded it on the same line
 	cut    bool      // it was longer than maxLine
 
+	seen *seen // what was found in it; nil: nobody looked
+
 	behind [mostPrefixes]int32 // how long raw is without one prefix after the other, bytes
 	depth  int                 // how many prefixes there are
 }
@@ -32,7 +34,7 @@ type lineSource struct {
 	rest     string            // of the line that carriage returns divide: what is still to come
 	divided  bool              // there is such a rest
 	cut      bool              // the line was longer than maxLine
-	entry    logEntry          // of the current line
+	entry    *logEntry         // of the current line, where its caller wants it
 	threads  map[string]string // the host of each host:pid:tid that began an entry
 }
 
@@ -40,7 +42,7 @@ type lineSource struct {
 const blockSize = 128 << 10
 
 func newLineSource(in io.Reader) *lineSource {
-	return &lineSource{in: in, buffer: make([]byte, blockSize), markdown: newMarkdown(), hosts: map[string]bool{}, threads: map[string]string{}}
+	return &lineSource{in: in, buffer: make([]byte, blockSize), markdown: newMarkdown(), entry: &logEntry{}, hosts: map[string]bool{}, threads: map[string]string{}}
 }
 
 // next returns the next line, or io.EOF after the last. What it returns of a log entry is valid until the next call.
@@ -58,7 +60,7 @@ func (s *lineSource) next() (line, error) {
 	text := s.plainText(raw)
 	l := line{number: s.number, raw: text, cut: s.cut && !s.divided}
 	if s.known(text) {
-		l.log = &s.entry
+		l.log = s.entry
 		return l, nil
 	}
 	s.prefixes(&l)
@@ -70,8 +72,8 @@ func (s *lineSource) next() (line, error) {
 		if entry.host == "" {
 			entry.host = cmp.Or(l.host, l.source)
 		}
-		s.entry = entry
-		l.log, l.text = &s.entry, before
+		*s.entry = entry
+		l.log, l.text = s.entry, before
 	}
 	return l, nil
 }
@@ -92,7 +94,7 @@ func (s *lineSource) known(text string) bool {
 	if at < 0 || strings.Contains(rest[at+len(level):], "NCCL WARN") {
 		return false
 	}
-	s.entry = logEntry{host: host, thread: thread, device: rest[1:at], level: "INFO", message: rest[at+len(level):], text: rest[at+len("] "):]}
+	*s.entry = logEntry{host: host, thread: thread, device: rest[1:at], level: "INFO", message: rest[at+len(level):], text: rest[at+len("] "):]}
 	return true
 }
 

@@ -60,8 +60,8 @@ func newNCCLLog(b *budget) *ncclLog { return &ncclLog{budget: b, judged: judgedF
 
 func (r *ncclLog) read(l line) bool {
 	if l.log == nil {
-		text := strings.TrimSpace(l.text)
-		if r.cur != nil && r.cur.ready && isBanner(text) {
+		text := l.trimmed()
+		if r.cur != nil && r.cur.ready && l.may(ofBanner) && isBanner(text) {
 			r.close()
 		}
 		r.bare(l, text)
@@ -76,7 +76,7 @@ func (r *ncclLog) read(l line) bool {
 	default:
 		run.info(l)
 	}
-	return strings.TrimSpace(l.text) == ""
+	return l.trimmed() == ""
 }
 
 func (r *ncclLog) run(l line) *logRun {
@@ -113,14 +113,14 @@ var bareSetting = pattern.New(`^((?:NCCL|RCCL)_[A-Z0-9_]+) (?:set by environment
 
 // bare reads lines of a log that have no prefix: the version, and settings that were pasted by themselves.
 func (r *ncclLog) bare(l line, text string) {
-	if strings.Contains(text, "CCL_") {
+	if l.may(ofSetting) {
 		for _, m := range bareSetting().FindAllStringSubmatch(text[:min(len(text), maxLogPath)], maxLogEnv) {
 			if name := cmp.Or(m[1], m[3]); !strings.HasPrefix(name, "NCCL_DEBUG") { // what is printed is no choice of the run
 				r.run(l).env(l.host, name, strings.Trim(cmp.Or(m[2], m[4]), `"'`))
 			}
 		}
 	}
-	if strings.Contains(text, "CCL version") {
+	if l.may(ofVersion) {
 		if m := libraryVersion().FindStringSubmatch(text); m != nil {
 			r.run(l).version("", m[1], m[2])
 		}
@@ -131,13 +131,13 @@ func (r *ncclLog) bare(l line, text string) {
 // launcher's prefix may be the name of the program, so the line counts with it too. It reports
 // whether the line is understood.
 func (r *ncclLog) rest(l line) bool {
-	text := strings.TrimSpace(l.text)
+	text := l.trimmed()
 	if text == "" || r.cur != nil && r.cur.full() {
 		return false
 	}
-	s := saysOf(text, r.judged)
+	s := saysOf(text, l.known(text), r.judged, l.mayFault())
 	if s.level == "" && l.source != "" && l.log == nil {
-		if whole := saysOf(l.raw, r.judged); whole.level != "" {
+		if whole := saysOf(l.raw, knownIn(l.raw), r.judged, l.mayFault()); whole.level != "" {
 			s = whole
 		}
 	}
@@ -172,7 +172,7 @@ func (r *ncclLog) wrapped(l line, text string) {
 	default:
 		whole := strings.Join(r.help, " ")
 		r.helping, r.help = len(r.help) == 0, nil // two rules may stand between two texts
-		if s := saysOf(whole, r.judged); s.message != nil && !s.nothing() {
+		if s := saysOf(whole, knownIn(whole), r.judged, true); s.message != nil && !s.nothing() {
 			r.run(l).keepLine(l, s, whole, whole)
 		}
 	}
@@ -206,7 +206,7 @@ func (g *logRun) version(host, library, version string) {
 
 // entryText is a line without what preceded the entry of the log on it: a row.
 func entryText(l line) string {
-	if l.log != nil && strings.TrimSpace(l.text) != "" {
+	if l.log != nil && l.trimmed() != "" {
 		return strings.TrimPrefix(l.raw, l.text)
 	}
 	return l.raw

@@ -20,14 +20,14 @@ type ncclTests struct {
 func newNCCLTests(b *budget) lineReader { return &ncclTests{budget: b, before: command{budget: b}} }
 
 func (r *ncclTests) read(l line) bool {
-	text := withoutRank(strings.TrimSpace(l.text))
+	text := withoutRank(l.trimmed())
 	switch {
 	case l.log != nil:
 		r.fragment(l)
 		return false
 	case text == "":
 		return false
-	case isBanner(text):
+	case l.may(ofBanner) && isBanner(text):
 		r.banner(l, text)
 		return true
 	}
@@ -40,7 +40,7 @@ func (r *ncclTests) read(l line) bool {
 			return true
 		}
 	}
-	return r.concluded(text) || r.header(l, text) || r.row(l, text) || r.scanned(l) || r.device(text) || r.notTable(text)
+	return r.concluded(text) || r.header(l, text) || r.row(l, text) || r.scanned(l) || l.may(ofRank) && r.device(text) || r.notTable(l.may(ofCommand), text)
 }
 
 // withoutRank drops the rank that mpiexec of MPICH (-prepend-rank) writes before each piece that a process prints: the tests
@@ -128,7 +128,8 @@ func (r *ncclTests) closeIfDone() {
 
 // header takes the lines that name the columns and their units.
 func (r *ncclTests) header(l line, text string) bool {
-	if !strings.Contains(text, "busbw") && (r.cur == nil || !r.cur.layout.known() || !strings.Contains(text, "(")) {
+	named := l.may(ofHeader) && strings.Contains(text, headerSign)
+	if !named && (r.cur == nil || !r.cur.layout.known() || !strings.Contains(text, "(")) {
 		return false
 	}
 	fields := strings.Fields(strings.TrimLeft(text, "# "))
@@ -182,9 +183,9 @@ func (r *ncclTests) row(l line, text string) bool {
 
 // fragment is what a process had printed of a row when a log line was written into it.
 func (r *ncclTests) fragment(l line) {
-	text := strings.TrimSpace(l.text)
+	text := l.trimmed()
 	if strings.Contains(l.log.message, "CCL version") {
-		r.notTable(strings.TrimSpace(l.log.message))
+		r.notTable(true, strings.TrimSpace(l.log.message))
 	}
 	if r.cur == nil || text == "" || text == "#" {
 		return
@@ -206,9 +207,11 @@ func (r *ncclTests) scanned(l line) bool {
 	return r.cur != nil && !r.cur.ended && r.cur.scan.read(l, r.cur)
 }
 
-// notTable looks for what says of which program a table is, with which settings.
-func (r *ncclTests) notTable(text string) bool {
-	r.before.read(text)
+// notTable looks for what says of which program a table is, with which settings. signs: the line has what may say so.
+func (r *ncclTests) notTable(signs bool, text string) bool {
+	if signs {
+		r.before.read(text)
+	}
 	if r.cur != nil && !r.cur.inRows() {
 		if r.before.version != "" {
 			r.cur.table.Version, r.before.version = r.before.version, ""

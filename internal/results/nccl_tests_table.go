@@ -51,8 +51,13 @@ var (
 	boundsFooter  = pattern.New(`Out of bounds values\s*:\s*(\d+)`)
 )
 
+const (
+	bannerSign = "nThread"
+	headerSign = "busbw" // every header has it
+)
+
 func isBanner(text string) bool {
-	return strings.Contains(text, "nThread") && strings.Contains(text, "minBytes") && strings.Contains(text, "maxBytes")
+	return strings.Contains(text, bannerSign) && strings.Contains(text, "minBytes") && strings.Contains(text, "maxBytes")
 }
 
 // bannerKeys are the names that the JSON of nccl-tests gives to the numbers of the banner.

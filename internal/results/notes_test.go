@@ -12,7 +12,7 @@ import (
 // notesOf reads a text that has notes; nil where it has none.
 func notesOf(t *testing.T, text string) *fabric.Notes {
 	t.Helper()
-	for _, r := range Scan("text", strings.NewReader(text), nil).Results {
+	for _, r := range Scan("text", strings.NewReader(text), Claims{}).Results {
 		if n, ok := r.Content.(*fabric.Notes); ok {
 			return n
 		}

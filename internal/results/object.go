@@ -74,7 +74,7 @@ func (r *objectReader) read(l line) (taken bool, err error) {
 		return false, nil
 	}
 	if len(r.held) < maxHeld && faultLevel(text) != "" {
-		l.raw, l.text, l.log = strings.Clone(l.raw), strings.Clone(l.raw), nil
+		l.raw, l.text, l.log, l.seen = strings.Clone(l.raw), strings.Clone(l.raw), nil, nil
 		r.held = append(r.held, l)
 	}
 	if text != "" {

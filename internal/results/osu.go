@@ -44,11 +44,11 @@ var osuCollectives = []struct {
 }
 
 func (r *osu) read(l line) bool {
-	text := strings.TrimSpace(l.text)
+	text := l.trimmed()
 	if l.log != nil || text == "" {
 		return false
 	}
-	if strings.Contains(text, "OSU ") {
+	if l.may(ofOSU) {
 		if m := osuTitle().FindStringSubmatch(text); m != nil {
 			r.title(l, m)
 			return true

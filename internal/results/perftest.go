@@ -56,14 +56,14 @@ const perftestAlone = 7
 const perftestMessages = "perftest"
 
 func (r *perftest) read(l line) bool {
-	text := strings.TrimSpace(l.text)
-	if l.log != nil || text == "" {
+	text := l.trimmed()
+	if l.log != nil || text == "" || r.cur == nil && !l.may(ofPerftest) {
 		return false
 	}
-	if strings.Contains(text, "_bw") || strings.Contains(text, "_lat") || strings.HasPrefix(text, "ib ") || strings.HasPrefix(text, "$ ib ") {
+	if l.may(ofRun) && (strings.Contains(text, "_bw") || strings.Contains(text, "_lat") || strings.HasPrefix(text, "ib ") || strings.HasPrefix(text, "$ ib ")) {
 		r.command(text)
 	}
-	if len(text) < 80 && strings.Contains(text, " Test") {
+	if len(text) < 80 && l.may(ofTitle) {
 		if m := perftestTitle().FindStringSubmatch(text); m != nil {
 			r.title(l, m)
 			return true
@@ -73,7 +73,7 @@ func (r *perftest) read(l line) bool {
 		r.header(l, text)
 		return true
 	}
-	if r.gpuMemory(text) {
+	if r.gpuMemory(l, text) {
 		return true
 	}
 	if r.error(l, text) || r.address(l, text) {
@@ -162,26 +162,48 @@ func (r *perftest) header(l line, text string) {
 	}
 }
 
+// cudaEnds is what perftest prints when it no longer needs a GPU.
+const cudaEnds = "destroying current CUDA Ctx"
+
+// gpuLines are beginnings of what perftest prints about the GPU whose memory it uses, before the title.
+var gpuLines = []struct{ text, memory string }{
+	{"initializing CUDA", "cuda"}, {"creating CUDA Ctx", "cuda"}, {"making it the current CUDA Ctx", "cuda"}, {"cuMemAlloc()", "cuda"}, {"Listing all CUDA devices", "cuda"},
+	{"Using ROCm Device", "rocm"}, {"hipMalloc", "rocm"},
+}
+
 // gpuMemory reads what perftest prints about the GPU whose memory it uses, before the title and after the rows.
-func (r *perftest) gpuMemory(text string) bool {
+func (r *perftest) gpuMemory(l line, text string) bool {
 	memory := ""
-	switch {
-	case strings.HasPrefix(text, "initializing CUDA"), strings.HasPrefix(text, "creating CUDA Ctx"), strings.HasPrefix(text, "making it the current CUDA Ctx"),
-		strings.HasPrefix(text, "cuMemAlloc()"), strings.Contains(text, "destroying current CUDA Ctx"), strings.HasPrefix(text, "Listing all CUDA devices"):
+	if l.may(ofDevice) && strings.Contains(text, cudaEnds) {
 		memory = "cuda"
-	case strings.HasPrefix(text, "Using ROCm Device"), strings.HasPrefix(text, "hipMalloc"):
-		memory = "rocm"
-	default:
-		return false
 	}
-	if strings.Contains(text, "destroying") {
-		if r.cur != nil {
-			r.cur.run.Memory = memory
+	for _, known := range gpuLines {
+		if memory == "" && strings.HasPrefix(text, known.text) {
+			memory = known.memory
 		}
-		return true
 	}
-	r.memory = memory
+	switch {
+	case memory == "":
+		return false
+	case !strings.Contains(text, "destroying"):
+		r.memory = memory
+	case r.cur != nil:
+		r.cur.run.Memory = memory
+	}
 	return true
+}
+
+// perftestBegins are texts of which a line has one that is of perftest where no run is open.
+func perftestBegins() []string {
+	texts := pattern.Literals(perftestProgram(), perftestTitle())
+	if texts == nil {
+		return nil // any line
+	}
+	texts = append(texts, perftestHead, cudaEnds)
+	for _, known := range gpuLines {
+		texts = append(texts, known.text)
+	}
+	return append(texts, perftestErrors[:perftestAlone]...)
 }
 
 // zeroGID is how perftest prints the GID of an end that has none, byte by byte.

@@ -29,8 +29,11 @@ const (
 // as up to 2019, or MiB/sec.
 const mib = 1 << 20
 
+// perftestHead begins the header of a table.
+const perftestHead = "#bytes"
+
 func isPerftestHeader(text string) bool {
-	return strings.HasPrefix(text, "#bytes") && strings.Contains(text, "#iterations")
+	return strings.HasPrefix(text, perftestHead) && strings.Contains(text, "#iterations")
 }
 
 // perftestNames are the columns by their names in a header.

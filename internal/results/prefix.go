@@ -56,9 +56,11 @@ func (s *lineSource) prefixes(l *line) {
 func onePrefix(text string) (found tag, rest string, ok bool) {
 	const longest = 128 // bytes; a prefix is a name, a number and a time
 	head := text[:min(len(text), longest)]
-	for _, stream := range []string{"<stdout>:", "<stderr>:", "<stddiag>:"} {
-		if i := strings.Index(head, stream); i >= 0 {
-			return streamTag(head[:i]), text[i+len(stream):], true
+	if strings.IndexByte(head, '<') >= 0 {
+		for _, stream := range []string{"<stdout>:", "<stderr>:", "<stddiag>:"} {
+			if i := strings.Index(head, stream); i >= 0 {
+				return streamTag(head[:i]), text[i+len(stream):], true
+			}
 		}
 	}
 	trimmed := strings.TrimLeft(head, " ")
@@ -204,8 +206,12 @@ func syslogHost(text string) (host, rest string, ok bool) {
 
 // wordPrefix reads a name with a number: worker-0: of pdsh, and with a bar behind it that of docker compose.
 func wordPrefix(text, head string) (found tag, rest string, ok bool) {
-	end := strings.IndexAny(head, ": |")
-	if end < 2 || !strings.ContainsAny(head[:end], "0123456789") || strings.ContainsFunc(head[:end], notInName) {
+	end, numbered := 0, false
+	for end < len(head) && !notInName(rune(head[end])) {
+		numbered = numbered || isDigit(head[end])
+		end++
+	}
+	if end < 2 || end == len(head) || !numbered || strings.IndexByte(": |", head[end]) < 0 {
 		return tag{}, text, false
 	}
 	name, behind := head[:end], strings.TrimLeft(head[end:], " ")

@@ -22,7 +22,7 @@ type rcclTestsCSV struct {
 func newRCCLTestsCSV(b *budget) lineReader { return &rcclTestsCSV{budget: b} }
 
 func (r *rcclTestsCSV) read(l line) bool {
-	text := strings.TrimSpace(l.text)
+	text := l.trimmed()
 	if columns, ok := rcclHeader(text); ok {
 		r.close()
 		r.columns, r.line = columns, l.number

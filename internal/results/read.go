@@ -3,6 +3,7 @@ package results
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -15,6 +16,7 @@ import (
 	"golang.org/x/text/transform"
 
 	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/pattern"
 )
 
 // format is one kind of content of a file. It reads lines, JSON objects or the whole text.
@@ -60,14 +62,19 @@ type lineReader interface {
 // Line is a line of a file that no result claims.
 type Line struct {
 	Number int
-	Host   string   // whose line it is, where a prefix shows it
-	Texts  []string // as in the file, then without one prefix after the other of launchers and log services; valid during the call
+	Host   string           // whose line it is, where a prefix shows it
+	Texts  []string         // as in the file, then without one prefix after the other of launchers and log services; valid during the call
+	Signs  *pattern.Members // that were found in it, by their places in Claims.Signs; nil: nobody looked
 }
 
-// Claim is asked about each line that no result claims, in their order: does it belong to something else that was
-// recognised? searched reports whether messages of programs are looked for in it all the same, as in a log of the
-// kernel. taken is set where a result claimed the line, which ends what went before.
-type Claim func(l Line, taken bool) (claimed, searched bool)
+// Claims are what else is known of lines.
+type Claims struct {
+	Signs *Signs // what is looked for in each line; nil: what the readers here ask for
+	// Line is asked about each line that no result claims, in their order: does it belong to something else that was
+	// recognised? searched reports whether messages of programs are looked for in it all the same, as in a log of the
+	// kernel. taken is set where a result claimed the line, which ends what went before. Nil: nothing else is known.
+	Line func(l Line, taken bool) (claimed, searched bool)
+}
 
 // Content is what was read of a file. Source.Error is set where it could not be read, or not whole: the results that were
 // found are returned all the same.
@@ -79,7 +86,7 @@ type Content struct {
 
 // Read returns the results in r, as Scan does, with the error of the source.
 func Read(name string, r io.Reader) ([]fabric.Result, error) {
-	c := Scan(name, r, nil)
+	c := Scan(name, r, Claims{})
 	if c.Source.Error != "" {
 		return c.Results, fmt.Errorf("%q: %s", name, c.Source.Error)
 	}
@@ -92,9 +99,9 @@ func Read(name string, r io.Reader) ([]fabric.Result, error) {
 // mistake in it, is the error of the source, with its position; everything else in the file is read all the same. Lines
 // longer than 1 MiB are cut, with a note in the result; results beyond the limits of this package are left out, with a
 // note in the last one.
-func Scan(name string, r io.Reader, claim Claim) Content {
+func Scan(name string, r io.Reader, claims Claims) Content {
 	c := Content{Source: fabric.Source{File: name}}
-	in := bufio.NewReaderSize(decoded(r), headSize)
+	in := decoded(r)
 	head, err := in.Peek(headSize)
 	switch why := unreadable(head); {
 	case err != nil && !errors.Is(err, io.EOF):
@@ -105,9 +112,9 @@ func Scan(name string, r io.Reader, claim Claim) Content {
 		return c
 	}
 	if f, ok := wholeFormat(head); ok {
-		c.readWhole(f, in, claim)
+		c.readWhole(f, in, claims)
 	} else {
-		c.readLines(in, claim)
+		c.readLines(in, claims)
 	}
 	for i := range c.Results {
 		c.Results[i].File = name
@@ -126,8 +133,15 @@ func (c *Content) fail(err error) {
 }
 
 // decoded turns UTF-16 with a byte order mark into UTF-8, and drops the mark of UTF-8.
-func decoded(r io.Reader) io.Reader {
-	return transform.NewReader(r, unicode.BOMOverride(transform.Nop))
+func decoded(r io.Reader) *bufio.Reader {
+	in := bufio.NewReaderSize(r, headSize)
+	mark, _ := in.Peek(len("\xef\xbb\xbf")) // an error comes again
+	for _, known := range []string{"\xef\xbb\xbf", "\xfe\xff", "\xff\xfe"} {
+		if bytes.HasPrefix(mark, []byte(known)) {
+			return bufio.NewReaderSize(transform.NewReader(in, unicode.BOMOverride(transform.Nop)), headSize)
+		}
+	}
+	return in // nearly every file: it is not copied once more
 }
 
 // unreadable returns what a file is whose first bytes are not text.
@@ -183,7 +197,7 @@ func wholeFormat(head []byte) (format, bool) {
 }
 
 // readWhole reads a text of one format. One with a mistake in it is still searched for messages.
-func (c *Content) readWhole(f format, in io.Reader, claim Claim) {
+func (c *Content) readWhole(f format, in io.Reader, claims Claims) {
 	text, err := io.ReadAll(io.LimitReader(in, maxWhole+1))
 	if err == nil && len(text) > maxWhole {
 		err = fmt.Errorf("the %s is larger than %d KiB", f.name, maxWhole>>10)
@@ -194,7 +208,7 @@ func (c *Content) readWhole(f format, in io.Reader, claim Claim) {
 	}
 	if err != nil {
 		c.fail(err)
-		c.readLines(io.MultiReader(bytes.NewReader(text), in), claim)
+		c.readLines(io.MultiReader(bytes.NewReader(text), in), claims)
 		return
 	}
 	c.Results = found
@@ -208,7 +222,7 @@ func (c *Content) readWhole(f format, in io.Reader, claim Claim) {
 // pass is a file that is being read by lines.
 type pass struct {
 	*Content
-	claim   Claim
+	claims  Claims
 	log     *ncclLog
 	readers []lineReader
 	objects *objectReader
@@ -217,31 +231,25 @@ type pass struct {
 	open    []int    // lines that nobody claims, of the first
 }
 
-func (c *Content) readLines(in io.Reader, claim Claim) {
+func (c *Content) readLines(in io.Reader, claims Claims) {
 	b := newBudget()
-	s := pass{Content: c, claim: claim, log: newNCCLLog(b), objects: &objectReader{budget: b}, notes: newNotes()}
+	s := pass{Content: c, claims: claims, log: newNCCLLog(b), objects: &objectReader{budget: b}, notes: newNotes()}
 	s.readers = []lineReader{s.log}
 	for _, f := range formats() {
 		if f.lines != nil {
 			s.readers = append(s.readers, f.lines(b))
 		}
 	}
-	src := newLineSource(in)
-	for {
-		l, err := src.next()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			c.fail(err)
-			break
-		}
+	err := readAhead(newLineSource(in), cmp.Or(claims.Signs, ownSigns())).each(func(l line) {
 		if l.cut {
 			if b.cut++; b.cut == 1 {
 				b.firstCut = l.number
 			}
 		}
 		s.line(l)
+	})
+	if !errors.Is(err, io.EOF) {
+		c.fail(err)
 	}
 	c.fail(s.objects.end())
 	s.foreign()
@@ -275,29 +283,33 @@ func (s *pass) line(l line) {
 	if taken || blank || claimed && !searched {
 		return
 	}
-	if known := s.log.rest(l); !known && !claimed && l.log == nil && !isFurniture(l.text) {
+	if known := s.log.rest(l); !known && !claimed && l.log == nil && !isFurniture(l) {
 		s.unclaimed(l)
 	}
 }
 
 func (s *pass) offer(l line, taken bool) (claimed, searched bool) {
-	if s.claim == nil {
+	if s.claims.Line == nil {
 		return false, false
 	}
 	s.texts = append(s.texts[:0], l.raw)
 	for _, n := range l.behind[:l.depth] {
 		s.texts = append(s.texts, l.raw[len(l.raw)-int(n):])
 	}
-	return s.claim(Line{Number: l.number, Host: l.host, Texts: s.texts}, taken)
+	offered := Line{Number: l.number, Host: l.host, Texts: s.texts}
+	if l.seen != nil {
+		offered.Signs = &l.seen.members
+	}
+	return s.claims.Line(offered, taken)
 }
 
 // classOffer offers the lines of a class of virtual machines, one field on each however it was written.
 func (s *pass) classOffer(o jsonObject) {
 	var text bytes.Buffer
 	claimed := false
-	if s.claim != nil && json.Indent(&text, o.text, "", "  ") == nil {
+	if s.claims.Line != nil && json.Indent(&text, o.text, "", "  ") == nil {
 		for l := range strings.Lines(text.String()) {
-			is, _ := s.claim(Line{Number: o.line, Texts: []string{strings.TrimRight(l, "\n")}}, false)
+			is, _ := s.claims.Line(Line{Number: o.line, Texts: []string{strings.TrimRight(l, "\n")}}, false)
 			claimed = claimed || is
 		}
 	}
