@@ -33,6 +33,9 @@ func (c *Cluster) linksName() string {
 		if c.local() == 1 {
 			return "PCIe of the GPU"
 		}
+		if c.gpu.hostOnly || c.hosted {
+			return "PCIe and host memory between the GPUs"
+		}
 		return "PCIe between the GPUs"
 	}
 }

@@ -55,3 +55,19 @@ func TestLatencyOfSockets(t *testing.T) {
 		}
 	}
 }
+
+// TestWithoutPeerToPeer: nothing on the way from one GPU to another slows down those whose driver never takes it.
+func TestWithoutPeerToPeer(t *testing.T) {
+	for gpu, want := range map[string]bool{"rtx4090": false, "l40s": true} {
+		table := curve(8, 4)
+		table.Nodes = 1
+		in := Input{Predict: predictor(t), Hardware: fabric.Hardware{GPU: gpu, Nodes: 1, GPUsPerNode: 8}}
+		r := explain([]fabric.Result{{File: "t", Kind: fabric.NCCLTests, Content: table}}, in).Results[0]
+		if r.Verdict != fabric.VerdictDegraded {
+			t.Fatalf("%s: %s: %s", gpu, r.Verdict, r.Why)
+		}
+		if got := slices.Contains(ids(r.Causes), fabric.CauseACSRedirect); got != want {
+			t.Errorf("%s: causes %v", gpu, ids(r.Causes))
+		}
+	}
+}

@@ -20,11 +20,13 @@ func (s *observed) measureNode() {
 	case p == nil:
 	case s.isSet("NCCL_P2P_DISABLE", "1"), s.isSet("NCCL_P2P_LEVEL", "LOC"), s.isSet("NCCL_P2P_LEVEL", "0"):
 		s.show("one node slow through host memory", *p)
+	case p.within("PCIe and host memory between"): // without a setting: the driver of the GPUs has no other way
+		s.show("one node without peer-to-peer slow", *p)
 	case amd(s.hw) && oneXGMIFrom <= p.busbw && p.busbw <= oneXGMITo:
 		s.show("the rate of one XGMI link", *p)
 	case amd(s.hw):
 		s.show("one AMD node slow", *p)
-	case s.hw.NVLink != nil && !*s.hw.NVLink || platformBound(s.hw) || p.overPCIe():
+	case s.hw.NVLink != nil && !*s.hw.NVLink || platformBound(s.hw) || p.within("PCIe between"):
 		s.show("one PCIe node slow", *p)
 	default:
 		s.show("one NVLink node slow", *p)
@@ -44,9 +46,9 @@ func platformBound(hw fabric.Hardware) bool {
 	return strings.Contains(gpu, "rtx") || strings.HasPrefix(gpu, "l40") || strings.HasPrefix(gpu, "a10") && !strings.HasPrefix(gpu, "a100")
 }
 
-// overPCIe reports whether PCIe is what limits a result of one machine by its prediction: its GPUs have no NVLink there.
-func (p *point) overPCIe() bool {
-	return p.bound != nil && strings.HasPrefix(p.bound.Element, "PCIe between")
+// within reports whether a part limits a result of one machine by its prediction.
+func (p *point) within(part string) bool {
+	return p.bound != nil && strings.HasPrefix(p.bound.Element, part)
 }
 
 func amd(hw fabric.Hardware) bool { return strings.HasPrefix(strings.ToLower(hw.GPU), "mi") }
