@@ -271,6 +271,9 @@ func (c *Cluster) flagged(p Protocol, moved float64, threads int) float64 {
 // blocksKnown reports whether the threads of LL and LL128 were measured: within a node, over switches.
 func (c *Cluster) blocksKnown() bool { return c.gpu.wiring == overSwitch && c.nodes() == 1 }
 
+// isHopper reports whether the GPUs are those on which the work of blocks was measured.
+func (c *Cluster) isHopper() bool { return !c.gpu.amd && generation(c.gpu.sm) == hopper }
+
 // movedByRing is the bytes that a ring of n ranks sends per byte that its blocks move: every piece is sent one time
 // less than it is handled.
 func (f function) movedByRing(n int) float64 {

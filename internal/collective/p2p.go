@@ -54,7 +54,7 @@ func (c *Cluster) peerToPeer(job Job) option {
 	p := c.patternOf(job.Collective)
 	o := option{algorithm: algorithms, protocol: Simple}
 	o.alpha = peerBase + peerTime*p.peers
-	if c.nodes() == 1 && c.gpu.wiring == overSwitch && c.peersMeasured() { // no proxy posts them, and each has channels of its own
+	if c.nodes() == 1 && c.gpu.wiring == overSwitch && c.isHopper() { // no proxy posts them, and each has channels of its own
 		o.alpha = peerBase + peerTime + perPeer*(p.peers-1)
 	}
 	if c.local() > 1 {
@@ -92,7 +92,7 @@ func (c *Cluster) peerRise(p pattern, collective fabric.Collective, bulk float64
 	switch {
 	case !both: // a gather and a scatter of two GPUs were not held back by their channels
 		return nil
-	case !c.peersMeasured():
+	case !c.isHopper():
 		return c.fifos(float64(c.peerChannels()), p.out, bulk)
 	case collective == fabric.SendRecv:
 		return func(size float64) float64 { return max(0, c.peerBlocks(1, size)-size/(1000*bulk)) }

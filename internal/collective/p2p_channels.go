@@ -70,6 +70,3 @@ func (c *Cluster) peerBlocks(operations int, bytes float64) float64 {
 	}
 	return t
 }
-
-// peersMeasured reports whether what a channel moves between two GPUs was measured.
-func (c *Cluster) peersMeasured() bool { return !c.gpu.amd && generation(c.gpu.sm) == hopper }

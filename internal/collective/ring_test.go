@@ -40,6 +40,11 @@ func TestRingsOfFewerGPUs(t *testing.T) {
 	if two > 0.96*four || two < 0.9*four || eight < four || eight > 1.03*four {
 		t.Errorf("2, 4 and 8 GPUs: %.0f, %.0f and %.0f GB/s", two, four, eight)
 	}
+	few := newCluster(t, fabric.Hardware{GPU: "h100-sxm", Nodes: 1, GPUsPerNode: 2})
+	few.graphs.ring.Channels = 2
+	if got := few.ringOf(fnAllReduce); got != few.gpu.ring {
+		t.Errorf("rings of two channels, whose blocks are below the links: %.0f GB/s, want %.0f", got, few.gpu.ring)
+	}
 	// What two lose at middle sizes, as all channels stop together, is several times what four lose.
 	if a, b := at(2, 64<<20)/two, at(4, 64<<20)/four; a > b-0.03 {
 		t.Errorf("64 MiB: %.2f of the plateau with two, %.2f with four", a, b)

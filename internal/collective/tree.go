@@ -20,13 +20,13 @@ func (c *Cluster) treeTiming(o *option) {
 	}
 	o.alpha = o.measured.latency
 	switch {
-	case o.protocol == LL128 && c.nodes() == 1 && c.local() > 2 && !c.peersMeasured(): // limited by threads that receive and send on
+	case o.protocol == LL128 && c.nodes() == 1 && c.local() > 2 && !c.isHopper(): // limited by threads that receive and send on
 		bulk = min(bulk, o.measured.bandwidth)
 	case c.nodes() > 1 && o.protocol != Simple: // NCCL's figure is for blocks that send all data twice
 		bulk = min(bulk, min(o.measured.bandwidth*2, c.channelsBus(o.protocol))/c.treeSends())
 	}
 	switch flagged := c.flaggedTree(o.protocol); {
-	case o.protocol == LL128 && c.peersMeasured() && c.blocksKnown():
+	case o.protocol == LL128 && c.isHopper() && c.blocksKnown():
 		bulk = joint(bulk*o.protocol.data(), flagged)
 	case o.protocol != Simple:
 		bulk = min(bulk, flagged)

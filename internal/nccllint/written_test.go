@@ -30,7 +30,7 @@ func TestWrittenFilesLintClean(t *testing.T) {
 		}
 	}
 	// machines with two NICs per GPU, or a switch of two GPUs, below one x16 link
-	uplinks := map[string]bool{"a4-highgpu-8g": true, "hgx-a100": true, "hgx-b200": true, "p5-48xlarge": true}
+	uplinks := map[string]bool{"a4-highgpu-8g": true, "hgx-a100": true, "hgx-a100-40": true, "hgx-b200": true, "p5-48xlarge": true}
 	written := 0
 	for name, m := range machines {
 		write := ncclxml.ForNCCL
