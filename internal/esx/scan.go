@@ -71,7 +71,7 @@ type Claim struct {
 	Shell   bool // it is a prompt, a rule, a remark
 }
 
-// Line takes the next line. may is what Beginnings find in it; nil: nobody looked.
+// Line takes the next line. may is what Beginnings find in it; nil: it was not searched.
 func (s *Scanner) Line(line string, may *pattern.Members) Claim {
 	s.number++
 	if len(line) > maxLine {

@@ -71,7 +71,7 @@ func (o *Outputs) Holds() []string { return o.holds }
 func (o *Outputs) end() { o.open, o.into = nil, nil }
 
 // Line takes a line of the file. host printed it, where a prefix says so; texts are the line as it stands there, then
-// without one prefix after the other. may is what Signs find in it; nil: nobody looked. taken says that it belongs to
+// without one prefix after the other. may is what Signs find in it; nil: it was not searched. taken says that it belongs to
 // something else, which ends an output. searched says of a line that was claimed that messages of programs may stand in it.
 func (o *Outputs) Line(host string, texts []string, may *pattern.Members, taken bool) (isClaimed, searched bool) {
 	whole := texts[len(texts)-1]

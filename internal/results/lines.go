@@ -16,7 +16,7 @@ type line struct {
 	log    *logEntry // the line is part of a debug log; text is then what preceded it on the same line
 	cut    bool      // it was longer than maxLine
 
-	seen *seen // what was found in it; nil: nobody looked
+	seen *seen // what was found in it; nil: it was not searched
 
 	behind [mostPrefixes]int32 // how long raw is without one prefix after the other, bytes
 	depth  int                 // how many prefixes there are

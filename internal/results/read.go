@@ -64,7 +64,7 @@ type Line struct {
 	Number int
 	Host   string           // whose line it is, where a prefix shows it
 	Texts  []string         // as in the file, then without one prefix after the other of launchers and log services; valid during the call
-	Signs  *pattern.Members // that were found in it, by their places in Claims.Signs; nil: nobody looked
+	Signs  *pattern.Members // that were found in it, by their places in Claims.Signs; nil: it was not searched
 }
 
 // Claims are what else is known of lines.
