@@ -90,7 +90,7 @@ func (o *observer) tableNotes(t *fabric.Table, ranks int) {
 	if ranks > 0 && sh.ranks > 0 && ranks != sh.ranks {
 		o.note("ranks", fmt.Sprintf("the header has %d ranks, but bus over algorithm bandwidth is %.4f, that of %d ranks", ranks, sh.factor, sh.ranks))
 	}
-	if sh.wrong > 0 && !deniesWrong(t) || t.OutOfBound != nil && *t.OutOfBound > 0 {
+	if sh.wrong > 0 || t.OutOfBound != nil && *t.OutOfBound > 0 {
 		o.s.failed = append(o.s.failed, fabric.Evidence{Source: "table", Value: fmt.Sprintf("%d wrong results in the rows, %s in the footer", sh.wrong, countText(t.OutOfBound))})
 	}
 	o.aloneNotes(t, ranks)
@@ -112,9 +112,6 @@ func (o *observer) aloneNotes(t *fabric.Table, ranks int) {
 		o.s.failed = append(o.s.failed, fabric.Evidence{Source: "table", Value: fmt.Sprintf("every rank measured only itself: bus bandwidth 0, banner printed %d times", max(1, t.Copies))})
 	}
 }
-
-// deniesWrong reports whether a footer counts no wrong result. It counts those of all rows and ranks.
-func deniesWrong(t *fabric.Table) bool { return t.OutOfBound != nil && *t.OutOfBound == 0 }
 
 func countText(n *int) string {
 	if n == nil {
@@ -140,8 +137,6 @@ func (o *observer) mayJudge(t *fabric.Table, ranks int) {
 		o.s.unusable = fmt.Sprintf("the header has %d ranks and the rows %d", ranks, sh.ranks)
 	case ranks > 0 && hw.Nodes > 0 && hw.GPUsPerNode > 0 && o.s.workers == nil && hw.Nodes*hw.GPUsPerNode != ranks:
 		o.s.unusable = fmt.Sprintf("%d nodes of %d GPUs are not %d ranks", hw.Nodes, hw.GPUsPerNode, ranks)
-	case sh.wrong > 0 && deniesWrong(t):
-		o.s.unusable = fmt.Sprintf("the rows have %d wrong results and the footer none", sh.wrong)
 	case sh.isTorn(len(t.Rows)):
 		o.s.unusable = fmt.Sprintf("the cells of %d of %d rows do not belong together: bandwidth is not size over time", sh.torn, len(t.Rows))
 	case len(sh.misprints)*4 > len(t.Rows) && len(t.Rows) > 0:
