@@ -58,3 +58,14 @@ func TestPeerChannelsHoldBack(t *testing.T) {
 		t.Errorf("all_reduce: %.0f GB/s with a limit of sends and receives", ring)
 	}
 }
+
+// Within a node a further peer costs what enqueuing it takes; between nodes a proxy posts each.
+func TestFurtherPeers(t *testing.T) {
+	at := func(gpus, nodes int) float64 {
+		c := newCluster(t, fabric.Hardware{GPU: "h100-sxm", Nodes: nodes, GPUsPerNode: gpus})
+		return predict(t, c, Job{Collective: fabric.Gather, Processes: gpus}, 8)[0].TimeUS
+	}
+	if near, far := at(4, 1)-at(2, 1), at(2, 2)-at(1, 2); near < 0 || near > 2*perPeer+0.1 || far < 2*near {
+		t.Errorf("two further peers: %.2f us within a node, %.2f between nodes", near, far)
+	}
+}

@@ -26,6 +26,13 @@ func TestBroadcastsOverlap(t *testing.T) {
 		if one < 1.5*usual || many > usual {
 			t.Errorf("%s: %.1f us once, %.1f of 20, %.1f of many", what, one, usual, many)
 		}
+		eight := newCluster(t, fabric.Hardware{GPU: "h100-sxm", Nodes: 1, GPUsPerNode: 8})
+		small := func(iterations int) float64 {
+			return predict(t, eight, Job{Collective: what, Iterations: iterations}, 1024)[0].TimeUS
+		}
+		if small(1) < 1.05*small(20) {
+			t.Errorf("%s of 1 KiB by eight: %.2f us once, %.2f of 20", what, small(1), small(20))
+		}
 	}
 }
 
@@ -48,5 +55,32 @@ func TestRingsOfFewerGPUs(t *testing.T) {
 	// What two lose at middle sizes, as all channels stop together, is several times what four lose.
 	if a, b := at(2, 64<<20)/two, at(4, 64<<20)/four; a > b-0.03 {
 		t.Errorf("64 MiB: %.2f of the plateau with two, %.2f with four", a, b)
+	}
+}
+
+// With few threads the blocks are slower than the links, and what stays in the L2 cache goes through them sooner: a size of which most
+// does is faster than one of which nothing does.
+func TestSmallSizesStayInTheCache(t *testing.T) {
+	c := newCluster(t, fabric.Hardware{GPU: "h100-sxm", Nodes: 1, GPUsPerNode: 2})
+	env := map[string]string{"NCCL_NTHREADS": "64", "NCCL_ALGO": "Ring", "NCCL_PROTO": "Simple"}
+	rows := predict(t, c, Job{Collective: fabric.AllReduce, Env: env}, 32<<20, 64<<20)
+	if rows[0].BusBW < rows[1].BusBW || rows[0].BusBW > 1.2*rows[1].BusBW {
+		t.Errorf("32 MiB %.0f GB/s, 64 MiB %.0f", rows[0].BusBW, rows[1].BusBW)
+	}
+}
+
+// The channels of Simple are started one after the other, so a few bytes for each of them take longer than for one.
+func TestChannelsOfSimpleStart(t *testing.T) {
+	c := newCluster(t, fabric.Hardware{GPU: "h200-sxm", Nodes: 1, GPUsPerNode: 2})
+	at := func(env ...string) float64 {
+		set := map[string]string{"NCCL_ALGO": "Ring", "NCCL_PROTO": "Simple"}
+		for _, name := range env {
+			set[name] = "1"
+		}
+		rows := predict(t, c, Job{Collective: fabric.AllReduce, Env: set}, 8, 128<<10)
+		return rows[1].TimeUS - rows[0].TimeUS
+	}
+	if all, one := at(), at("NCCL_MAX_NCHANNELS"); all < 3.5 || all > 6 || one > 15 {
+		t.Errorf("128 KiB take %.1f us longer than 8 B, with one channel %.1f", all, one)
 	}
 }

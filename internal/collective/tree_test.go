@@ -72,3 +72,20 @@ func TestPassesOfLL(t *testing.T) {
 		t.Errorf("eight GPUs: %.0f GB/s, NCCL's own figure is %.0f", rate, own)
 	}
 }
+
+// A GPU inside a chain serves both directions with the threads of one block, and with LL128 they share its links too.
+func TestInsideOfATree(t *testing.T) {
+	at := func(gpus int, env map[string]string) float64 {
+		env["NCCL_ALGO"], env["NCCL_NVLS_ENABLE"] = "Tree", "0"
+		c := newCluster(t, fabric.Hardware{GPU: "h100-sxm", Nodes: 1, GPUsPerNode: gpus})
+		return predict(t, c, Job{Collective: fabric.AllReduce, Env: env}, 1<<30)[0].AlgBW
+	}
+	few := func() map[string]string { return map[string]string{"NCCL_PROTO": "Simple", "NCCL_MAX_NCHANNELS": "4"} }
+	if two, four := at(2, few()), at(4, few()); four > 0.75*two || four < 0.5*two {
+		t.Errorf("four channels: %.0f GB/s of four GPUs, %.0f of two", four, two)
+	}
+	lines := func() map[string]string { return map[string]string{"NCCL_PROTO": "LL128"} }
+	if two, four := at(2, lines()), at(4, lines()); four > 0.8*two || four < 0.6*two {
+		t.Errorf("LL128: %.0f GB/s of four GPUs, %.0f of two", four, two)
+	}
+}
