@@ -113,7 +113,7 @@ func judgeSought(s scene) []fabric.Finding {
 	case len(seen) > 0:
 		return []fabric.Finding{s.finding(fabric.Unknown, "a module that was looked for is not loaded on "+s.name()+"; whether its package is installed was not asked (esxcli software vib list)", seen...)}
 	}
-	return []fabric.Finding{s.finding(fabric.NotApplicable, "nobody looked for a driver that is not there")}
+	return []fabric.Finding{s.finding(fabric.NotApplicable, "no driver that is absent was asked for")}
 }
 
 func mappedRule() Rule {
