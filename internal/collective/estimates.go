@@ -10,7 +10,8 @@ type estimates struct {
 	spread float64
 
 	// ringPasses is how many of the FIFOs of its channels a ring over NVLink fills before it is held back, and
-	// runs dry at the end. Two H200 of the project, eight A100 (S. Bekman, network/README.md).
+	// runs dry at the end, where the work of its blocks was not measured, and those of point-to-point operations. Two H200
+	// of the project, eight A100 (S. Bekman, network/README.md).
 	ringPasses float64
 
 	// nvlsPasses and nvlsTreePasses are how often the data in flight passes before the pipeline of NVLS and of

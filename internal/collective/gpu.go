@@ -60,8 +60,8 @@ func linkRate(sm int, gfx string) float64 {
 	}
 }
 
-// reachedShare is what rings reach of linkRate where the catalog has no measurement: H200 363 of 370.8,
-// A100 235 of 240, B200 678 of 721.8, MI300X 318 of 336.
+// reachedShare is what rings are expected to reach over PCIe of what NCCL counts for it: what they reach over NVLink and XGMI,
+// 0.94 to 0.98.
 const reachedShare = 0.96
 
 // pcieGen is what NCCL counts for 16 lanes, GB/s (nccl, src/graph/topo.cc, kvDictPciGen: 80 units per GB/s).
@@ -98,12 +98,8 @@ func (c *Cluster) resolveGPU(cat *catalog.Catalog) error {
 	}
 	c.hw.GPU = id
 	g := gpu{known: true, unified: m.Unified, amd: m.Vendor == "amd", pcie: pcieGen(m.PCIeLink.Speed), hostOnly: m.PeerToPeer != nil && !*m.PeerToPeer}
-	if g.amd {
-		g.gfx = m.Arch
-	} else {
-		if g.sm, err = strconv.Atoi(strings.TrimPrefix(m.Arch, "sm_")); err != nil {
-			return fmt.Errorf("GPU %q: invalid architecture %q in the catalog: not sm_ and a number", id, m.Arch)
-		}
+	if g.sm, g.gfx, err = architecture(m); err != nil {
+		return fmt.Errorf("GPU %q: %w", id, err)
 	}
 	c.gpu = g
 	switch {
@@ -115,20 +111,32 @@ func (c *Cluster) resolveGPU(cat *catalog.Catalog) error {
 		c.gpu.ring, c.gpu.limit, c.gpu.model = c.pcieRates()
 		return nil
 	}
-	c.scaleUp(m)
+	c.scaleUp(cat, m)
 	return nil
 }
 
+// architecture is the compute capability of a GPU times ten, or for AMD its name.
+func architecture(m catalog.GPUModel) (sm int, gfx string, err error) {
+	if m.Vendor == "amd" {
+		return 0, m.Arch, nil
+	}
+	if sm, err = strconv.Atoi(strings.TrimPrefix(m.Arch, "sm_")); err != nil {
+		return 0, "", fmt.Errorf("invalid architecture %q in the catalog: not sm_ and a number", m.Arch)
+	}
+	return sm, "", nil
+}
+
 // scaleUp sets the rates of NVLink or XGMI for this number of GPUs.
-func (c *Cluster) scaleUp(m catalog.GPUModel) {
+func (c *Cluster) scaleUp(cat *catalog.Catalog, m catalog.GPUModel) {
 	g := &c.gpu
 	g.links = int(m.ScaleUpLinks.Value)
 	g.model = linkRate(g.sm, g.gfx) * float64(g.links)
 	g.ring = m.Ring.Value
 	if g.ring == 0 {
-		g.ring = g.model * reachedShare
+		share, source := likelyRing(cat, m)
+		g.ring = g.model * share
 		c.unmeasured = true
-		c.assume("NCCL's link rate times the share that rings reach on A100, H200, B200 and MI300X", "rings reach %.0f GB/s over the links of %s", g.ring, c.hw.GPU)
+		c.assume(source, "rings reach %.0f GB/s over the links of %s", g.ring, c.hw.GPU)
 	}
 	g.limit = m.ScaleUp.Value // NCCL's count is no bound: gather reaches 376.6 GB/s on H200, which it counts with 370.8
 	g.limit *= g.payloadOfLinks()
@@ -146,9 +154,12 @@ func (c *Cluster) scaleUp(m catalog.GPUModel) {
 		share := min(1, float64(c.local()-1)/float64(max(g.links, 1)))
 		g.limit, g.ring, g.model = g.limit*share, g.ring*share, g.model*share
 	} else if g.nvls == 0 && g.sm >= 90 && g.links == allLinks {
-		// NCCL's own share: 315 GB/s of Hopper, where 309 were measured, 534 of B200, where 541 were.
-		g.nvls = newNCCLTables().nvls[generation(g.sm)] * g.model
-		c.assume("nccl, src/graph/tuning.cc: what reductions in the switch reach of its links", "the switch reduces at %.0f GB/s per GPU", g.nvls)
+		share, source := likelyLinks(cat, m, func(o catalog.GPUModel) float64 { return o.Multicast.Value })
+		if share == 0 {
+			share, source = newNCCLTables().nvls[generation(g.sm)], "nccl, src/graph/tuning.cc: what reductions in the switch reach of its links"
+		}
+		g.nvls = share * g.model
+		c.assume(source, "the switch reduces at %.0f GB/s per GPU", g.nvls)
 	}
 	c.wideDomain()
 }

@@ -30,19 +30,30 @@ func (c *Cluster) ringOf(f function) float64 {
 
 // ringFill is the time that a ring over NVLink takes longer than its links need. All channels begin at the same time, so that all of a
 // GPU wait together while a piece is received for the last time and nothing is sent, and the blocks that work longest on what they
-// send all do so together. Channels drift apart over the pieces of a size, and what one does not send another does: what is left
-// is the time of the FIFOs, which the first of a ring fills and the last drains.
+// send all do so together. Channels drift apart over the pieces of a size, and what one does not send another does.
 // Of other GPUs no block was measured; those of Ampere read what a neighbour holds for them (nccl, src/graph/paths.cc,
 // ncclTopoCheckP2p), so that none stops sending.
 func (c *Cluster) ringFill(f function, links, bus float64) func(float64) float64 {
-	fifos := float64(c.channels()) * c.blocks.bufferOf()
 	if !c.isHopper() {
-		factor := f.factor(c.Ranks())
-		return pipeline(c.est.ringPasses, fifos/factor, max(links, bus)/factor)
+		return c.fifos(float64(c.channels()), f.factor(c.Ranks()), max(links, bus)/f.factor(c.Ranks()))
 	}
-	most := c.est.ringPasses * fifos / (1000 * max(links, bus)) // slower blocks do not fill them
-	slope := c.together(f, max(links, bus), bus)
-	return func(size float64) float64 { return most*size*slope/(most+size*slope) - c.cached(f, links, bus, size) }
+	slope, drifted := c.together(f, max(links, bus), bus), c.drifted(f)
+	return func(size float64) float64 { return slope*size*drifted/(size+drifted) - c.cached(f, links, bus, size) }
+}
+
+// drift is after how many pieces of a channel the channels no longer stop together: an all_reduce of two H200 lost 0.74 us per MB up to
+// 301 us, an all_gather 0.45 up to 222 (NCCL 2.28.9, 8 MiB to 8 GiB), which are 12 and 10 pieces.
+const drift = 11
+
+// drifted is the size up to which the channels of a ring stop together, bytes. A piece is half of a FIFO (nccl, src/include/device.h,
+// ALLREDUCE_CHUNKSTEPS and those beside it), and a channel handles one for each stage of a round of a piece from every rank.
+func (c *Cluster) drifted(f function) float64 {
+	stages := 0
+	for _, s := range f.ringWork(c.Ranks()).stages {
+		stages += s.times
+	}
+	round := float64(c.Ranks()*c.channels()) * c.blocks.bufferOf() / 2
+	return drift * round / float64(stages)
 }
 
 // cached is how much less time a size takes than at the bandwidth of large ones, us: what has gone through FIFOs and is still in the

@@ -6,6 +6,18 @@ import (
 	"railwright.dev/railwright/internal/fabric"
 )
 
+// Channels that stop together cost two GPUs as much for each byte until they have drifted apart, and no more after it: two H200 lost
+// 139 us at 256 MiB, 0.52 us per MB, and 290 at 8 GiB (NCCL 2.28.9).
+func TestChannelsDriftApart(t *testing.T) {
+	c := newCluster(t, fabric.Hardware{GPU: "h200-sxm", Nodes: 1, GPUsPerNode: 2})
+	rows := predict(t, c, Job{Collective: fabric.AllReduce, Env: map[string]string{"NCCL_ALGO": "Ring", "NCCL_PROTO": "Simple"}}, 64<<20, 256<<20, 8<<30, 16<<30)
+	rate := float64(8<<30) / (rows[3].TimeUS - rows[2].TimeUS)
+	lost := func(i int) float64 { return rows[i].TimeUS - float64(rows[i].Size)/rate }
+	if first, next, most := lost(0), lost(1), lost(2); most < 200 || most > 330 || next < 0.4*most || next > 0.65*most || first > 0.6*next {
+		t.Errorf("lost %.0f us at 64 MiB, %.0f at 256 MiB, %.0f at 8 GiB", first, next, most)
+	}
+}
+
 // A test that launches a broadcast again and again sees its way through all GPUs once, one that waits for each sees it each time.
 func TestBroadcastsOverlap(t *testing.T) {
 	c := newCluster(t, fabric.Hardware{GPU: "h100-sxm", Nodes: 1, GPUsPerNode: 4})
@@ -44,7 +56,7 @@ func TestRingsOfFewerGPUs(t *testing.T) {
 	}
 	const gibi = 1 << 30
 	two, four, eight := at(2, 16*gibi), at(4, 16*gibi), at(8, 16*gibi)
-	if two > 0.96*four || two < 0.9*four || eight < four || eight > 1.03*four {
+	if two > 0.97*four || two < 0.94*four || eight < four || eight > 1.03*four {
 		t.Errorf("2, 4 and 8 GPUs: %.0f, %.0f and %.0f GB/s", two, four, eight)
 	}
 	few := newCluster(t, fabric.Hardware{GPU: "h100-sxm", Nodes: 1, GPUsPerNode: 2})

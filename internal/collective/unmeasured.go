@@ -1,6 +1,7 @@
 package collective
 
 import (
+	"maps"
 	"slices"
 
 	"railwright.dev/railwright/internal/catalog"
@@ -12,11 +13,15 @@ func ownFabrics(cat *catalog.Catalog, id string) map[string]bool {
 	return map[string]bool{id: true, cat.Fabrics[id].Earlier.Fabric: true}
 }
 
-// likelyPayload is the share of the line rate that data is expected to reach on a fabric of which no ring was measured. For RDMA by
-// verbs: what its packets leave, times what the others of the kind reach of what theirs leave. For a transport of its own: the
+// likelyPayload is the share of the line rate that data is expected to reach on a fabric of which no ring was measured. For InfiniBand,
+// whose senders go on as long as they have credits: what its packets leave. For RDMA over Ethernet, whose senders slow down where a
+// switch marks packets: that times what the others with verbs reach of what theirs leave. For a transport of its own: the
 // median of the others.
 func likelyPayload(cat *catalog.Catalog, id string, f catalog.FabricModel) (share float64, source string) {
 	own := ownFabrics(cat, id)
+	if f.Transport == string(fabric.InfiniBand) && room(f) < 1 {
+		return room(f), "what its packets leave: its senders wait for credits only"
+	}
 	if f.Transport != "" && room(f) < 1 {
 		var reached []float64
 		for other, o := range cat.Fabrics {
@@ -46,6 +51,52 @@ func otherPayloads(own map[string]bool) float64 {
 	}
 	return middle(reached)
 }
+
+// likelyLinks is the share of what NCCL or RCCL counts for the links of a GPU that is expected where nobody measured it: what links of the
+// same rate reach on other GPUs, of the same vendor, as fewer or more of the same links do. 0: no such links were measured.
+func likelyLinks(cat *catalog.Catalog, own catalog.GPUModel, measured func(catalog.GPUModel) float64) (share float64, source string) {
+	reached := linkShares(cat, measured, func(o catalog.GPUModel) bool { return o.Vendor == own.Vendor && perLink(o) == perLink(own) })
+	if len(reached) == 0 {
+		return 0, ""
+	}
+	return middle(reached), "NCCL's or RCCL's count of its links, as far as other GPUs with links of the same rate reach it"
+}
+
+// likelyRing is likelyLinks of rings: without a GPU that has such links, what all others reach.
+func likelyRing(cat *catalog.Catalog, own catalog.GPUModel) (share float64, source string) {
+	ring := func(o catalog.GPUModel) float64 { return o.Ring.Value }
+	if share, source = likelyLinks(cat, own, ring); share > 0 {
+		return share, source
+	}
+	reached := linkShares(cat, ring, func(catalog.GPUModel) bool { return true })
+	if len(reached) == 0 {
+		return reachedShare, "NCCL's or RCCL's count of its links times what rings usually reach"
+	}
+	return middle(reached), "NCCL's or RCCL's count of its links, as far as the measured GPUs reach it"
+}
+
+// linkShares are the shares of what is counted for their links that GPUs reach, one for all with the same links.
+func linkShares(cat *catalog.Catalog, measured func(catalog.GPUModel) float64, counts func(catalog.GPUModel) bool) []float64 {
+	type links struct {
+		vendor      string
+		rate, count float64
+	}
+	shares := map[links]float64{}
+	for _, id := range slices.Sorted(maps.Keys(cat.GPUs)) {
+		m := cat.GPUs[id]
+		if measured(m) == 0 || !counts(m) {
+			continue
+		}
+		sm, gfx, err := architecture(m)
+		if all := linkRate(sm, gfx) * m.ScaleUpLinks.Value; err == nil && all > 0 {
+			shares[links{m.Vendor, m.ScaleUp.Value, m.ScaleUpLinks.Value}] = measured(m) / all
+		}
+	}
+	return slices.Collect(maps.Values(shares))
+}
+
+// perLink is the rate of one link of a GPU, GB/s one way.
+func perLink(m catalog.GPUModel) float64 { return m.ScaleUp.Value / m.ScaleUpLinks.Value }
 
 // room is what the headers of full packets leave of a line; 1 where they are unknown.
 func room(f catalog.FabricModel) float64 {

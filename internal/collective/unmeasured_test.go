@@ -29,7 +29,7 @@ func TestUnmeasuredFabrics(t *testing.T) {
 		net, gpu             string
 		payload, step, floor float64
 	}{
-		{"ib", "h100", verbs("ib", "roce"), 1, 0},
+		{"ib", "h100", room(cat.Fabrics["ib"]), 1, 0},
 		{"roce", "h100", verbs("roce", "ib"), 1, 0},
 		{"ss11", "mi250x", 0.925, 2, 0}, // RCCL's table is of such machines
 		{"tcpxo", "h100", 0.925, 4, 18}, // the median of the transports of clouds
@@ -41,6 +41,40 @@ func TestUnmeasuredFabrics(t *testing.T) {
 		}
 		if n := got.net; math.Abs(n.payload-c.payload) > 1e-3 || n.step != c.step || n.floor != c.floor || !got.unmeasured {
 			t.Errorf("%s: payload %.3f, step %v, floor %v, unmeasured %v; want %.3f, %v, %v", c.net, n.payload, n.step, n.floor, got.unmeasured, c.payload, c.step, c.floor)
+		}
+	}
+}
+
+// TestUnmeasuredLinks: a GPU whose rings nobody measured has those of the GPUs whose links are as fast, as far as the library's count of
+// its own goes, and one without such GPUs what all others reach.
+func TestUnmeasuredLinks(t *testing.T) {
+	less := func(ids ...string) *catalog.Catalog {
+		cat := *loaded(t)
+		cat.GPUs = maps.Clone(cat.GPUs)
+		for _, id := range ids {
+			g := cat.GPUs[id]
+			g.Ring, g.Multicast = catalog.Figure{}, catalog.Figure{}
+			cat.GPUs[id] = g
+		}
+		return &cat
+	}
+	hopper := less("h100-sxm", "h200-sxm", "h20")
+	a100, h800 := 235.0/(12*20), 138/(8*20.6)
+	for _, c := range []struct {
+		cat         *catalog.Catalog
+		gpu         string
+		rings, nvls float64
+	}{
+		{hopper, "h100-sxm", a100 * 18 * 20.6, h800 * 18 * 20.6},
+		{loaded(t), "b300", 679.0, 541},
+		{less("b200", "gb200", "gb300"), "b200", (363/370.8 + a100) / 2 * 18 * 40.1, 0.74 * 18 * 40.1},
+	} {
+		got, err := New(c.cat, fabric.Hardware{GPU: c.gpu, GPUsPerNode: 8, Nodes: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if g := got.gpu; math.Abs(g.ring/c.rings-1) > 0.005 || math.Abs(g.nvls/c.nvls-1) > 0.005 || !got.unmeasured {
+			t.Errorf("%s: rings %.0f GB/s, switch %.0f, unmeasured %v; want %.0f and %.0f", c.gpu, g.ring, g.nvls, got.unmeasured, c.rings, c.nvls)
 		}
 	}
 }

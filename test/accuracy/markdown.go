@@ -29,8 +29,9 @@ Over all healthy tables, twice. Fitted: the catalog's rates of links, NICs and f
 the source of each says (railwright catalog ID). Left out: each table is predicted as if nobody had measured its fabric:
 between nodes without the payload, step and floor of its network and of the NICs that speak it, which then follow from
 packets and from other fabrics, and where a library's figures are of that network, from these; within one node without the
-rates of rings and reductions of its GPU and of all with the same links, which then are NCCL's counts. Constants of the
-model itself were estimated with all tables; TestLeaveOneOut estimates them without each cluster. What holds for a cluster
+rates of rings and reductions of its GPU and of all with the same links, which then are NCCL's counts as far as GPUs with other
+numbers of such links reach them, or without one as all others do: rings of Hopper as of A100, its reductions as of H800. What stands in
+for InfiniBand, its packets alone, and for links was chosen with the tables in view. Constants of the model itself were estimated with all tables; TestLeaveOneOut estimates them without each cluster. What holds for a cluster
 that nobody measured is the second column; where it misses a limit, that is so.
 
 | figure | fitted | | its fabric left out | | limit |
@@ -53,8 +54,8 @@ and Google publishes 71 GB/s for the machine. The rest, a fifth of the time at l
 host costs small sizes no source says. Four nodes of RoCE (P06,
 P07) take up to 1.8 times as long for an alltoall of 16 MiB to 1 GiB as its plateau would, many senders to one receiver, which
 bands hold; nothing that was read says how long their congestion control takes. EFA of the first generation (P22) is pulled by
-receivers, one trip more a step, which takes longer than expected. The largest sizes are missed within nodes by what rings and reductions
-of the links of one GPU differ from NCCL's count of them, and between InfiniBand and RoCE by how well each fills its packets.
+receivers, one trip more a step, which takes longer than expected. The largest sizes are missed within nodes by what rings
+of MI300X differ from RCCL's count of their links, and between nodes by how well each fabric fills its packets.
 `, f.farthest())
 	fmt.Fprint(w, "\n## Tables\n\n")
 	markdownTables(w, f.tables)
