@@ -50,6 +50,7 @@ func (c *Cluster) ringTiming(o *option, f function) {
 		c.chainTiming(o, bus)
 	}
 	switch {
+	case o.protocol == LL128 && c.nodes() == 1: // NCCL's figure is of all channels, and none is posted
 	case o.protocol != Simple:
 		o.spread = c.est.spread
 	case c.nodes() == 1 && c.isHopper() && c.gpu.wiring == overSwitch:
