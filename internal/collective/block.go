@@ -10,6 +10,7 @@ type blockSet struct {
 	threads int     // of a block with Simple and with LL; 0: NCCL's own
 	lines   int     // of a block with LL128; 0: NCCL's own
 	buffer  float64 // bytes of a FIFO with Simple; 0: NCCL's own
+	piece   float64 // bytes that point-to-point operations send at once within a node; 0: NCCL's own
 }
 
 // NCCL's own (nccl, src/include/device.h: NCCL_SIMPLE_MAX_NTHREADS, NCCL_LL128_MAX_NTHREADS, WARP_SIZE; src/init.cc, DEFAULT_BUFFSIZE).

@@ -170,6 +170,10 @@ func (c *Cluster) channelled(job Job, note func(name, what string)) {
 		c.blocks.peers = most
 		note("NCCL_MAX_P2P_NCHANNELS", fmt.Sprintf("%d channels for sends and receives", c.peerChannels()))
 	}
+	if b := number(job, "NCCL_P2P_NVL_CHUNKSIZE"); b > 0 && c.gpu.wiring == overSwitch && c.nodes() == 1 {
+		c.blocks.piece = float64(b)
+		note("NCCL_P2P_NVL_CHUNKSIZE", fmt.Sprintf("sends and receives in pieces of %.0f bytes", c.blocks.peerStep()))
+	}
 	if blocks := c.nvlsBlocks(); n < own && n < blocks {
 		c.gpu.nvls *= float64(n) / float64(blocks)
 	}

@@ -88,16 +88,18 @@ func (c *Cluster) peerRise(p pattern, collective fabric.Collective, bulk float64
 	if c.gpu.wiring != overSwitch {
 		return nil
 	}
+	n := c.Ranks() // with the rank's own piece, which the same blocks copy
 	both := p.everywhere || collective == fabric.SendRecv
 	switch {
-	case !both: // a gather and a scatter of two GPUs were not held back by their channels
+	case !c.isHopper() && !both: // a gather and a scatter were not held back by their channels
 		return nil
 	case !c.isHopper():
 		return c.fifos(float64(c.peerChannels()), p.out, bulk)
+	case !both:
+		return func(size float64) float64 { return max(0, c.rootBlocks(size/float64(n))-size/(1000*bulk)) }
 	case collective == fabric.SendRecv:
 		return func(size float64) float64 { return max(0, c.peerBlocks(1, size)-size/(1000*bulk)) }
 	}
-	n := c.Ranks() // with the rank's own piece, which the same blocks copy
 	fill := c.fifos(float64(c.peerChannels()), p.out, bulk)
 	return func(size float64) float64 {
 		return max(fill(size), c.peerBlocks(n, size/float64(n))-size/(1000*bulk))

@@ -52,7 +52,7 @@ func (c *Cluster) ringTiming(o *option, f function) {
 	switch {
 	case o.protocol == LL128 && c.nodes() == 1: // NCCL's figure is of all channels, and none is posted
 	case o.protocol != Simple:
-		o.spread = c.est.spread
+		o.spread = c.spreadLL(o)
 	case c.nodes() == 1 && c.isHopper() && c.gpu.wiring == overSwitch:
 		o.spread = simpleStart * float64(c.channels()) / o.alpha
 	}
@@ -139,6 +139,15 @@ func (c *Cluster) chainTiming(o *option, bus float64) {
 	o.rise = func(size float64) float64 {
 		return hops * min(chainSlice, size/channels) * channels / (1000 * bus * c.repeated())
 	}
+}
+
+// spreadLL is the share by which the latency of LL grows from one channel to all. Within a node nothing is posted: only what a step takes
+// grows, as more of a block's threads have something to send.
+func (c *Cluster) spreadLL(o *option) float64 {
+	if c.nodes() > 1 {
+		return c.est.spread
+	}
+	return c.est.spread * (1 - c.tables.base[o.algorithm][o.protocol]/o.alpha)
 }
 
 // repeated is how often a test launches a collective before it waits.

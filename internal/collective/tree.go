@@ -34,7 +34,7 @@ func (c *Cluster) treeTiming(o *option) {
 	o.bulk = bulk
 	switch o.protocol {
 	case LL:
-		o.spread, o.held = c.est.spread, nil
+		o.spread, o.held = c.spreadLL(o), nil
 	case LL128:
 		if c.nodes() > 1 { // NCCL's shares stand for this, in eight sizes of a table
 			o.rise, o.held = c.linesFill, nil

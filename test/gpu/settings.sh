@@ -4,7 +4,7 @@
 #
 #   settings.sh OUT SECONDS PHASE...
 #
-# Phases: one_process, processes, between_hosts; no run begins after so many seconds.
+# Phases: one_process, processes, between_hosts, seldom, sizes; no run begins after so many seconds.
 # It needs Open MPI under $OPAL_PREFIX, its mpirun in the PATH, ./collectives and ./collectives-mpi of build.sh, root and
 # "ip". One file per way of starting: one process for all GPUs (one-process.txt), a process per GPU (processes.txt),
 # and "hosts" of this machine over sockets, each with one GPU (hosts.txt) or with half of them (half-hosts.txt). Above each
@@ -78,6 +78,33 @@ one_process() {
     for c in all_reduce all_gather alltoall broadcast; do alone "" "$n" "$(of $c 1024 $((4 * gibi)))"; done
   done
   alone 'NCCL_P2P_DISABLE=1 NCCL_SHM_DISABLE=1' "$gpus" "$(of all_reduce $mebi $((256 * mebi)))"
+}
+
+# settings that few people set
+seldom() {
+  local s c
+  for s in NTHREADS=512 LL128_NTHREADS={160,320} MAX_CTAS=4 MIN_CTAS=16 MIN_NCHANNELS=32 BUFFSIZE={65536,8388608} CGA_CLUSTER_SIZE={0,2} CUMEM_ENABLE=0 \
+    LAUNCH_MODE=GROUP LOCAL_REGISTER=0 P2P_DIRECT_DISABLE=1 P2P_READ_ENABLE=1 P2P_USE_CUDA_MEMCPY=1 SHM_USE_CUDA_MEMCPY=1 RUNTIME_CONNECT=0 \
+    P2P_LEVEL=NVL NVB_DISABLE=1 WORK_FIFO_BYTES=4096 L1_SHARED_MEMORY_CARVEOUT=50 THREAD_THRESHOLDS=8 MEM_SYNC_DOMAIN=0 WIN_ENABLE=0 \
+    SET_STACK_SIZE=1 'PROTO=^Simple' 'PROTO=^LL128,Simple' 'ALGO=^Ring'; do
+    alone "NCCL_$s" "$gpus" "$(of all_reduce 16384)"
+  done
+  for s in 'LL_BUFFSIZE=65536 NCCL_PROTO=LL' 'LL128_BUFFSIZE=1048576 NCCL_PROTO=LL128' 'LL128_NTHREADS=160 NCCL_PROTO=LL128' 'NTHREADS=128 NCCL_PROTO=LL' \
+    'MAX_NCHANNELS=2 NCCL_PROTO=LL' 'MAX_NCHANNELS=2 NCCL_PROTO=LL128' 'MAX_NCHANNELS=2 NCCL_ALGO=Tree'; do alone "NCCL_$s"; done
+  for c in alltoall sendrecv gather; do
+    for s in NCHANNELS_PER_PEER={1,2,8} MIN_P2P_NCHANNELS=32 MAX_P2P_NCHANNELS={2,8} P2P_NVL_CHUNKSIZE={65536,1048576} P2P_LL_THRESHOLD={0,1048576} P2P_READ_ENABLE=1; do
+      alone "NCCL_$s" "$gpus" "$(of $c 16384)"
+    done
+  done
+}
+
+# each power of two of middle sizes
+sizes() {
+  local c p
+  for c in all_reduce all_gather reduce_scatter; do
+    for p in Ring:LL Ring:LL128 Ring:Simple; do alone "$(forced $p)" "$gpus" "$c 16384 $((128 * mebi)) 2 20"; done
+  done
+  for c in all_reduce all_gather reduce_scatter alltoall broadcast; do alone "" "$gpus" "$c 16384 $((128 * mebi)) 2 20"; done
 }
 
 processes() {
