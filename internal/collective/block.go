@@ -24,14 +24,16 @@ const (
 // pass is what a block of LL or LL128 takes to move what its threads hold at once: it waits for the loads, then its threads
 // issue their stores one after the other. Both are from H200 (see the figures below); what is held follows from NCCL's code.
 type pass struct {
-	wait   float64 // us
-	thread float64 // us more for each thread
-	holds  float64 // bytes of data of a thread
+	wait     float64 // us for data in the GPU's memory
+	near     float64 // us for data in its L2 cache
+	thread   float64 // us more for each thread
+	holds    float64 // bytes of data of a thread
+	forwards float64 // how much longer it takes where a rank sends on what it receives, than where it only receives
 }
 
-// rate in GB/s of a block of so many threads that makes one pass after another.
-func (p pass) rate(threads int) float64 {
-	return p.holds * float64(threads) / (1000 * (p.wait + p.thread*float64(threads)))
+// rate in GB/s of a block of so many threads that makes one pass after another, with a share of its data in the L2 cache.
+func (p pass) rate(threads int, cached float64) float64 {
+	return p.holds * float64(threads) / (1000 * (p.wait + (p.near-p.wait)*cached + p.thread*float64(threads)))
 }
 
 // stage is what a block does with a piece between two neighbours with Simple: it loads it from so many places, its own
@@ -131,12 +133,11 @@ const (
 // With LL a thread holds 8 bytes of data beside as many of flags; with LL128 a register holds 120 of 128 bytes, and
 // a thread 64 (nccl, src/device/prims_ll.h, prims_ll128.h). Two H200 reach 5.32, 21.0 and 123.5 GB/s with 1, 4 and 24
 // channels of LL by Ring, 112 by Tree, where a rank only receives; four reach 115 by Tree. LL128: 312.7 by Ring, 217 by Tree.
-func passLL() pass    { return pass{wait: 0.35, thread: 0.00033, holds: 8} }
-func passLL128() pass { return pass{wait: 1.17, thread: 0.00054, holds: 60} }
-
-// forwards is how much longer a pass takes in which a rank sends on what it receives, than one in which it only
-// receives: 3.2 and 4.67 GB/s of a channel by Tree with LL on four and on two H200.
-const forwards = 1.46
+//
+// A rank that sends on what it receives reaches 3.2 GB/s of a channel by Tree with LL on four H200, and 4.67 on two. With LL128 two
+// channels of two H100 by Ring take 139 us for 4 MiB and 33.6 ms for 1 GiB; with LL two take 0.7, and all 0.85 of the time per byte, for what is loaded from the cache.
+func passLL() pass    { return pass{wait: 0.35, near: 0.22, thread: 0.00033, holds: 8, forwards: 1.46} }
+func passLL128() pass { return pass{wait: 1.17, near: 1.0, thread: 0.00054, holds: 60, forwards: 1.19} }
 
 // channels is how many channels collectives use.
 func (c *Cluster) channels() int {
@@ -256,9 +257,9 @@ func treeDown(n int) int {
 
 func treeDownLL(n int) int { return n - n*7/(10*warp)*warp }
 
-// flagged is the bus bandwidth that the threads of LL and LL128 reach within a node, GB/s; infinite where none was
-// measured. Other generations differ as NCCL's own figures for them do.
-func (c *Cluster) flagged(p Protocol, moved float64, threads int) float64 {
+// flagged is the bus bandwidth that the threads of LL and LL128 reach within a node with a share of the data in the L2 cache, GB/s;
+// infinite where none was measured. Other generations differ as NCCL's own figures for them do.
+func (c *Cluster) flagged(p Protocol, moved float64, threads int, cached float64) float64 {
 	if !c.blocksKnown() {
 		return math.Inf(1)
 	}
@@ -267,7 +268,7 @@ func (c *Cluster) flagged(p Protocol, moved float64, threads int) float64 {
 	if p == LL128 {
 		one, as = passLL128(), c.tables.ringLL128[gen][0]/c.tables.ringLL128[hopper][0]
 	}
-	return float64(c.channels()) * moved * one.rate(threads) * as
+	return float64(c.channels()) * moved * one.rate(threads, cached) * as
 }
 
 // blocksKnown reports whether the threads of LL and LL128 were measured: within a node, over switches.

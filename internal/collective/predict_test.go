@@ -301,3 +301,31 @@ func TestReductionsInTheNetwork(t *testing.T) {
 		t.Errorf("forced: %v", err)
 	}
 }
+
+// Settings by which blocks use the links otherwise count where that was measured, with the value that was, and are said elsewhere.
+func TestOtherLinks(t *testing.T) {
+	at := func(gpu string, set ...string) (float64, string) {
+		env := map[string]string{}
+		for _, s := range set {
+			name, value, _ := strings.Cut(s, "=")
+			env[name] = value
+		}
+		p, err := newCluster(t, fabric.Hardware{GPU: gpu, Nodes: 1, GPUsPerNode: 4}).Predict(Job{Collective: fabric.AllReduce, Env: env}, []int64{1 << 30})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p.Rows[0].BusBW, fmt.Sprint(p.Remarks)
+	}
+	const off = "NCCL_NVLS_ENABLE=0"
+	usual, _ := at("h200-sxm", off)
+	for set, share := range map[string]float64{"NCCL_P2P_READ_ENABLE=1": 0.83, "NCCL_CGA_CLUSTER_SIZE=0": 0.89, "NCCL_CGA_CLUSTER_SIZE=2": 1} {
+		got, said := at("h200-sxm", off, set)
+		if got < (share-0.02)*usual || got > (share+0.02)*usual || strings.Contains(said, "not modelled") != (share == 1) {
+			t.Errorf("%s: %.0f of %.0f GB/s, %s", set, got, usual, said)
+		}
+	}
+	before, _ := at("a100-80-sxm")
+	if got, said := at("a100-80-sxm", "NCCL_P2P_READ_ENABLE=1"); got != before || !strings.Contains(said, "not modelled") {
+		t.Errorf("A100: %.0f of %.0f GB/s, %s", got, before, said)
+	}
+}

@@ -39,9 +39,13 @@ func (c *Cluster) ringTiming(o *option, f function) {
 		o.wire = factor / (float64(max(1, hop.nics)) * c.exits(Ring))
 	}
 	o.alpha = o.measured.latency
-	o.bulk = min(bus, c.protocolBus(o, f), c.flaggedRing(o.protocol, f)) / factor
+	others := min(bus, c.protocolBus(o, f))
+	o.bulk = min(others, c.flaggedRing(o.protocol, f, 0)) / factor
 	if o.protocol != LL && c.nodes() == 1 && c.gpu.wiring == overSwitch {
 		o.rise = c.ringFill(f, links, bus)
+	}
+	if o.protocol != Simple && c.blocksKnown() && c.isHopper() {
+		o.rise = both(o.rise, c.flaggedCached(o, f, others))
 	}
 	if c.net.copies > 0 {
 		o.rise = c.socketsFill(o, f)
@@ -67,22 +71,23 @@ func (c *Cluster) protocolBus(o *option, f function) float64 {
 	return min(o.measured.bandwidth*f.factor(c.Ranks()), c.channelsBus(o.protocol))
 }
 
-// flaggedRing is what the threads of LL and LL128 reach; Simple has no such limit.
-func (c *Cluster) flaggedRing(p Protocol, f function) float64 {
-	moved := f.movedByRing(c.Ranks())
-	switch p {
-	case LL:
-		moved /= f.passesLL(c.Ranks()) / fnAllReduce.passesLL(2) // of which passLL is
-	case Simple:
+// flaggedRing is what the threads of LL and LL128 reach with a share of the data in the L2 cache; Simple has no such limit.
+func (c *Cluster) flaggedRing(p Protocol, f function, cached float64) float64 {
+	if p == Simple {
 		return math.Inf(1)
 	}
-	return c.flagged(p, moved, c.blocks.threadsOf(p))
+	n := c.Ranks()
+	moved := f.movedByRing(n) / f.passes(n, passLL128().forwards)
+	if p == LL {
+		moved = f.movedByRing(n) / f.passes(n, passLL().forwards) * fnAllReduce.passes(2, passLL().forwards) // of which passLL is
+	}
+	return c.flagged(p, moved, c.blocks.threadsOf(p), cached)
 }
 
-// passesLL is how long the passes of a rank of a ring of n take on average, of those that only send or only receive: the first
+// passes is how long the passes of a rank of a ring of n take on average, of those that only send or only receive: the first
 // and the last of each piece; of a broadcast what the slowest rank does with every piece. For eight GPUs of Hopper the rate
-// that follows is 145 GB/s, where NCCL's own figure is 141.
-func (f function) passesLL(n int) float64 {
+// that follows for LL is 145 GB/s, where NCCL's own figure is 141.
+func (f function) passes(n int, forwards float64) float64 {
 	between := 0.0
 	switch f {
 	case fnAllReduce:
@@ -95,6 +100,24 @@ func (f function) passesLL(n int) float64 {
 		}
 	}
 	return (2 + forwards*between) / (2 + between)
+}
+
+// both adds two times by size; the first may be nil.
+func both(a, b func(float64) float64) func(float64) float64 {
+	if a == nil {
+		return b
+	}
+	return func(size float64) float64 { return a(size) + b(size) }
+}
+
+// flaggedCached is how much less time the passes of LL and LL128 take than at the bandwidth of large sizes, us: tests repeat a size, and what
+// of its two buffers is still in the L2 cache is loaded sooner.
+func (c *Cluster) flaggedCached(o *option, f function, others float64) func(float64) float64 {
+	near, far := min(others, c.flaggedRing(o.protocol, f, 1)), min(others, c.flaggedRing(o.protocol, f, 0))
+	return func(size float64) float64 {
+		held := max(0, 1-2*size/cache)
+		return -size * f.factor(c.Ranks()) * (1/far - 1/near) * held / 1000
+	}
 }
 
 // channelsBus is the bus bandwidth of LL's threads with few channels: NCCL's figure is for machines with all their

@@ -41,6 +41,22 @@ func TestLLWithinANode(t *testing.T) {
 	}
 }
 
+// What fits the L2 cache is loaded sooner, which shows where few channels of LL or LL128 are slower than the links: two channels of four H200 take 100 us
+// for 1 MiB and 31.8 ms for 256 MiB with LL, 172 us for 4 MiB and 10.6 ms for 256 MiB with LL128, whose GPUs send on what they receive.
+func TestFlagsInTheCache(t *testing.T) {
+	c := newCluster(t, fabric.Hardware{GPU: "h200-sxm", Nodes: 1, GPUsPerNode: 4})
+	for _, m := range []struct {
+		protocol string
+		size     int64
+		us       float64
+	}{{"LL", 1 << 20, 100}, {"LL", 256 << 20, 31841}, {"LL128", 4 << 20, 172}, {"LL128", 256 << 20, 10629}} {
+		env := map[string]string{"NCCL_ALGO": "Ring", "NCCL_PROTO": m.protocol, "NCCL_MAX_NCHANNELS": "2"}
+		if got := predict(t, c, Job{Collective: fabric.AllReduce, Env: env, Processes: 1}, m.size)[0].TimeUS; got < 0.88*m.us || got > 1.15*m.us {
+			t.Errorf("%s, %d MiB: %.0f us, measured %.0f", m.protocol, m.size>>20, got, m.us)
+		}
+	}
+}
+
 // A test that launches a broadcast again and again sees its way through all GPUs once, one that waits for each sees it each time.
 func TestBroadcastsOverlap(t *testing.T) {
 	c := newCluster(t, fabric.Hardware{GPU: "h100-sxm", Nodes: 1, GPUsPerNode: 4})

@@ -103,9 +103,9 @@ func (c *Cluster) treeSends() float64 {
 // flaggedTree is what the threads that send down a tree reach with LL and LL128. The last of a chain sends nothing on, and
 // of two GPUs the first has all threads for both directions.
 func (c *Cluster) flaggedTree(p Protocol) float64 {
-	rate := c.flagged(p, 1, treeDownLL(c.blocks.threadsOf(p)))
+	rate := c.flagged(p, 1, treeDownLL(c.blocks.threadsOf(p)), 0)
 	if c.local() == 2 && p == LL {
-		rate *= forwards
+		rate *= passLL().forwards
 	}
 	return rate
 }

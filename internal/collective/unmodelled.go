@@ -33,6 +33,11 @@ func quiet(v ncclenv.Variable) bool {
 func (c *Cluster) unread(env map[string]string) (remarks []string) {
 	var beyond []string
 	follows := c.modelled()
+	for _, o := range c.otherLinks() {
+		if env[o.name] == o.value {
+			follows = append(follows, o.name)
+		}
+	}
 	for _, name := range slices.Sorted(maps.Keys(env)) {
 		v, known := ncclenv.Known(name)
 		switch {
