@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
 	"railwright.dev/railwright/internal/fabric"
@@ -14,7 +13,7 @@ import (
 // configured is the cluster after the environment of a job is applied, with a note on each change.
 func (c *Cluster) configured(job Job) (*Cluster, []fabric.Assumption) {
 	var notes []fabric.Assumption
-	if c.apart != nil && job.Env["NCCL_MNNVL_ENABLE"] == "0" {
+	if c.apart != nil && job.is("NCCL_MNNVL_ENABLE", 0) {
 		used, notes := c.apart.configured(job)
 		return used, append(notes, fabric.Assumption{What: "each machine is its own node", Source: "NCCL_MNNVL_ENABLE=0"})
 	}
@@ -51,19 +50,6 @@ func (c *Cluster) configured(job Job) (*Cluster, []fabric.Assumption) {
 		changed.named()
 	}
 	return &changed, notes
-}
-
-// number reads a setting; 0 for one that is unset or not a number above 0.
-func number(job Job, name string) int {
-	text, ok := job.Env[name]
-	if !ok {
-		return 0
-	}
-	n, err := strconv.Atoi(strings.TrimSpace(text))
-	if err != nil || n < 0 {
-		return 0
-	}
-	return n
 }
 
 // queuePairs is the number of queue pairs from which a connection's flows spread evenly over equal paths.
@@ -114,7 +100,7 @@ func (c *Cluster) searchedAgain(job Job, note func(name, what string)) {
 func (c *Cluster) between(job Job, note func(name, what string)) {
 	level := job.Env["NCCL_P2P_LEVEL"]
 	name := "NCCL_P2P_DISABLE"
-	off := job.Env[name] == "1"
+	off := job.is(name, 1)
 	if !off && (level == "LOC" || level == "0") {
 		name, off = "NCCL_P2P_LEVEL", true
 	}
@@ -125,7 +111,7 @@ func (c *Cluster) between(job Job, note func(name, what string)) {
 		c.overHost()
 		note(name, "GPUs of a machine exchange data through host memory")
 	}
-	if job.Env["NCCL_SHM_DISABLE"] == "1" && c.nodes() == 1 && (c.net.nics == 0 || number(job, "NCCL_IB_DISABLE") > 0 || strings.EqualFold(job.Env["NCCL_NET"], "Socket")) {
+	if job.is("NCCL_SHM_DISABLE", 1) && c.nodes() == 1 && (c.net.nics == 0 || job.integer("NCCL_IB_DISABLE", 0) != 0 || strings.EqualFold(job.Env["NCCL_NET"], "Socket")) {
 		c.gpu.ring, c.gpu.model = min(c.gpu.ring, withinHost), min(c.gpu.model, withinHost)
 		note("NCCL_SHM_DISABLE", "GPUs of a machine exchange data through sockets")
 	}
@@ -151,13 +137,13 @@ func (c *Cluster) channelled(job Job, note func(name, what string)) {
 	}
 	own := c.usual()
 	n := own
-	for _, name := range []string{"NCCL_MAX_NRINGS", "NCCL_MAX_NCHANNELS", "NCCL_MAX_CTAS"} {
+	for _, name := range job.channelSettings("MAX") {
 		if most := number(job, name); most > 0 && most < n {
 			n = most
 			note(name, fmt.Sprintf("%d channels instead of %d", n, own))
 		}
 	}
-	for _, name := range []string{"NCCL_MIN_NRINGS", "NCCL_MIN_NCHANNELS", "NCCL_MIN_CTAS"} {
+	for _, name := range job.channelSettings("MIN") {
 		if least := min(number(job, name), mostChannels); least > n {
 			n = least
 			note(name, fmt.Sprintf("%d channels instead of %d", n, own))
@@ -194,8 +180,7 @@ const (
 	leastBuffer  = fifoSlices * blockThreads * pack
 )
 
-// threadsSet is the number of threads that a setting results in; 0: NCCL's own, also where it is no multiple of a warp
-// (nccl, src/graph/tuning.cc, getNthreads).
+// threadsSet is the number of threads that a setting results in; 0: NCCL's own, also where it takes its most instead.
 func threadsSet(job Job, name string, least, most int) int {
 	n := number(job, name)
 	if n == 0 || n%warp != 0 || n >= most {

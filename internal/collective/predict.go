@@ -36,7 +36,7 @@ func (c *Cluster) Predict(job Job, sizes []int64) (*fabric.Prediction, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.Remarks = append(p.Remarks, c.unread(job.Env)...)
+	p.Remarks = append(p.Remarks, c.settingsSaid(job)...)
 	return p, nil
 }
 
