@@ -25,6 +25,18 @@ type forecast struct {
 	build builder
 	job   collective.Job
 	sizes []int64
+	notes []string // what flags replace
+}
+
+// instead notes that a flag states another version of NCCL than what else describes the job.
+func (f *forecast) instead(o predictOptions, of, version string) {
+	if len(o.nccl) == 0 || version == "" || o.compared {
+		return
+	}
+	stated, err := fabric.ParseNCCLVersion(version)
+	if flag, _ := fabric.ParseNCCLVersion(o.nccl[0]); err != nil || flag != stated {
+		f.notes = append(f.notes, fmt.Sprintf("--nccl %s counts instead of %s of %s", o.nccl[0], version, of))
+	}
 }
 
 func (f forecast) predict(flags fabric.Hardware, env map[string]string) (*fabric.Prediction, error) {
@@ -62,7 +74,7 @@ func (f forecast) noEffect(p *fabric.Prediction, flags fabric.Hardware) (remarks
 	if len(idle) > 0 {
 		remarks = append(remarks, noEffectOn+strings.Join(idle, ", "))
 	}
-	if p.Hardware.Wiring == "" && slices.ContainsFunc(idle, func(s string) bool { return strings.HasPrefix(s, "NCCL_IB_HCA=") }) {
+	if p.Hardware.Wiring == "" && f.job.Env["NCCL_IB_HCA"] != "" && slices.ContainsFunc(idle, func(s string) bool { return strings.HasPrefix(s, "NCCL_IB_HCA=") }) {
 		remarks = append(remarks, "NCCL_IB_HCA names adapters of a host, which are unknown here: use --nics for fewer NICs")
 	}
 	for _, flag := range given(flags) {
@@ -117,10 +129,10 @@ func given(flags fabric.Hardware) (all []flagGiven) {
 	return all
 }
 
-// sameBandwidth reports whether two predictions of the same sizes expect the same.
+// sameBandwidth reports whether two predictions of the same sizes expect the same and call the same healthy.
 func sameBandwidth(p, q *fabric.Prediction) bool {
 	return slices.EqualFunc(p.Rows, q.Rows, func(x, y fabric.PredictionRow) bool {
-		return x.BusBW == y.BusBW && x.Algorithm == y.Algorithm && x.Protocol == y.Protocol
+		return x.BusBW == y.BusBW && x.Band == y.Band && x.Algorithm == y.Algorithm && x.Protocol == y.Protocol
 	})
 }
 
@@ -142,7 +154,7 @@ func largePackets(mtu int) bool {
 
 // cluster reads what describes the machines to predict for. Base is the hardware of a table, which flags override. A cluster file also
 // says which version of NCCL the job uses.
-func (a *app) cluster(ctx context.Context, o predictOptions, cat *catalog.Catalog, base fabric.Hardware, job *collective.Job) (builder, error) {
+func (a *app) cluster(ctx context.Context, o predictOptions, cat *catalog.Catalog, base fabric.Hardware, f *forecast) (builder, error) {
 	switch {
 	case o.file != "":
 		in, err := a.readCluster(o.file)
@@ -152,9 +164,10 @@ func (a *app) cluster(ctx context.Context, o predictOptions, cat *catalog.Catalo
 		if base, err = in.hardware(); err != nil {
 			return nil, err
 		}
+		f.instead(o, "the cluster file", in.plan.NCCL)
 		if len(o.nccl) == 0 {
-			job.Version = in.plan.NCCL
-			err = checkNCCL("cluster file: nccl", job.Version)
+			f.job.Version = in.plan.NCCL
+			err = checkNCCL("cluster file: nccl", f.job.Version)
 		}
 		if err != nil {
 			return nil, err

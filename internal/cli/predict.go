@@ -31,10 +31,12 @@ type predictOptions struct {
 	env        []string
 	processes  int
 	perThread  int
+	iterations int
 	dtype      string
 	tuning     string
 	workers    []string
 	nccl       []string
+	compared   bool // one of the versions of a comparison
 	html       string
 }
 
@@ -73,6 +75,7 @@ func (a *app) predictCommand(run func(context.Context, predictOptions) error) *c
 	f.StringArrayVar(&o.env, "env", nil, "environment of NCCL, such as NCCL_ALGO=Ring; repeatable")
 	f.IntVar(&o.processes, "procs", 0, "processes per machine; 0: one per GPU")
 	f.IntVar(&o.perThread, "per-thread", 0, "GPUs for which one thread of a process launches kernels, -g of nccl-tests; 0: as --procs says")
+	f.IntVar(&o.iterations, "iterations", 0, "launches of the test before it waits, -n of nccl-tests; 0: 20")
 	f.StringVar(&o.dtype, "dtype", "", "type of the elements, as nccl-tests prints it; empty is float")
 	f.StringVar(&o.tuning, "tuning", "", "NCCL debug log whose tuning table is used instead of the model's")
 	f.StringArrayVar(&o.workers, "worker", nil, "GPUs and NICs of one worker; repeatable")
@@ -134,13 +137,16 @@ func (a *app) prediction(ctx context.Context, o predictOptions) (*fabric.Predict
 		base = *t.Hardware
 		f.job, f.sizes = collective.JobOf(t.Collective, t.Config), sizesOf(t)
 	}
+	if o.like != "" {
+		f.instead(o, "the table", f.job.Version)
+	}
 	if err := a.jobFlags(o, &f.job); err != nil {
 		return nil, err
 	}
 	if f.job.Placement != nil && o.hw.Nodes == 0 && base.Nodes == 0 && o.file == "" {
 		o.hw.Nodes = max(2, f.job.Placement.Machines()) // pods of one machine use its NICs as two machines do
 	}
-	if f.build, err = a.cluster(ctx, o, cat, base, &f.job); err != nil {
+	if f.build, err = a.cluster(ctx, o, cat, base, &f); err != nil {
 		return nil, err
 	}
 	p, err := f.predict(o.hw, f.job.Env)
@@ -153,7 +159,7 @@ func (a *app) prediction(ctx context.Context, o predictOptions) (*fabric.Predict
 	if n, gpus := o.perThread, p.Hardware.GPUsPerNode; n > 0 && (n > gpus || gpus%n != 0) {
 		return nil, fmt.Errorf("flag --per-thread: %d: does not divide the %s of a machine", n, fabric.Count(gpus, "GPU"))
 	}
-	p.Remarks = append(p.Remarks, f.noEffect(p, o.hw)...)
+	p.Remarks = slices.Concat(p.Remarks, f.noEffect(p, o.hw), f.notes)
 	if p.NCCL == "" && len(o.nccl) > 0 {
 		open := f
 		open.job.Version = ""
@@ -192,6 +198,12 @@ func (a *app) jobFlags(o predictOptions, job *collective.Job) (err error) {
 	}
 	if o.perThread > 0 {
 		job.Each = o.perThread
+	}
+	if o.iterations < 0 {
+		return fmt.Errorf("flag --iterations: %d is below 0", o.iterations)
+	}
+	if o.iterations > 0 {
+		job.Iterations = o.iterations
 	}
 	if o.dtype != "" {
 		if !slices.Contains(collective.DTypes(), strings.ToLower(o.dtype)) {

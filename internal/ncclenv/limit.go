@@ -1,6 +1,9 @@
 package ncclenv
 
-import "fmt"
+import (
+	"fmt"
+	"math"
+)
 
 // limit is what NCCL takes of a number. RCCL has other ones.
 type limit struct {
@@ -14,7 +17,7 @@ type limit struct {
 // MAX_THREADS of src/transport/net_socket.cc.
 func limits() map[string]limit {
 	const warp, block, lines, channels, threads = 32, 512, 640, 64, 16
-	atLeast, atMost := limit{least: 1, most: channels, unset: -2}, limit{most: channels, unset: -2}
+	atLeast, atMost := limit{least: 1, most: math.MaxInt64, unset: -2}, limit{most: channels, unset: -2}
 	return map[string]limit{
 		"NCCL_NTHREADS":        {least: 2 * warp, most: block, step: warp},
 		"NCCL_LL128_NTHREADS":  {least: lines / 4, most: lines, step: warp},
