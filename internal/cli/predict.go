@@ -48,7 +48,8 @@ func (a *app) predictCommand(run func(context.Context, predictOptions) error) *c
 		Long: "Predict the bandwidth curve of a collective on healthy machines, size by size: time, bandwidth, the healthy band, what\n" +
 			"NCCL chooses, what each NIC carries, and the physical bound with the element that sets it.\n\n" +
 			"The machines are those of a cluster file, of the catalog, of saved facts, of an NCCL topology file, or what the flags\n" +
-			"state; flags take precedence. --like predicts the sizes of a table file on its hardware without using its rows.\n" +
+			"state; flags take precedence. --like predicts the sizes of a table file on its hardware without using its rows, or\n" +
+			"those that nccl-tests printed, with how it was started, on the machines that flags state.\n" +
 			"A worker (a pod) that has part of a machine is --worker [MACHINE:]GPUS/NICS, such as 0,1,6,7/0-3, or 0-3/any4 where\n" +
 			"its NICs are unknown; repeat it for each.\n\n" +
 			"DGX Sparks are cabled in a pair, to a switch, in a ring or in a chain (--wiring): by default as that many usually are.\n" +
@@ -67,7 +68,7 @@ func (a *app) predictCommand(run func(context.Context, predictOptions) error) *c
 	hardwareFlags(c, &o.hw)
 	fileFlag(c, &o.file)
 	f := c.Flags()
-	f.StringVar(&o.like, "like", "", "table file whose hardware, collective and sizes are predicted")
+	f.StringVar(&o.like, "like", "", "table whose collective, sizes and launch are predicted, and whose hardware, if it is a table file")
 	f.StringVar(&o.topo, "topo", "", "NCCL topology file of one machine")
 	f.StringVar(&o.snapshot, "snapshot", "", "saved facts of one machine")
 	f.StringVar(&o.collective, "collective", "", "all_reduce (the default), all_gather, reduce_scatter, alltoall, broadcast, reduce, sendrecv, gather, scatter")
@@ -134,7 +135,12 @@ func (a *app) prediction(ctx context.Context, o predictOptions) (*fabric.Predict
 		if err != nil {
 			return nil, err
 		}
-		base = *t.Hardware
+		if base, err = hardwareOf(t, o.hw); err != nil {
+			return nil, fmt.Errorf("flag --like: %q: %w", o.like, err)
+		}
+		if t.Collective == "" && o.collective == "" {
+			return nil, fmt.Errorf("flag --like: %q: neither the table nor its bandwidths say which collective it is of: add --collective C", o.like)
+		}
 		f.job, f.sizes = collective.JobOf(t.Collective, t.Config), sizesOf(t)
 	}
 	if o.like != "" {
@@ -231,12 +237,28 @@ func (a *app) tableOf(file string) (*fabric.Table, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(found) == 1 {
-		if t, ok := found[0].Content.(*fabric.Table); ok && t.Hardware != nil {
-			return t, nil
+	var tables []*fabric.Table
+	for _, r := range found {
+		if t, ok := r.Content.(*fabric.Table); ok {
+			tables = append(tables, t)
 		}
 	}
-	return nil, fmt.Errorf("flag --like: %q: not a table file with its hardware", file)
+	if len(tables) != 1 {
+		return nil, fmt.Errorf("flag --like: %q: has %s, not one", file, fabric.Count(len(tables), "table"))
+	}
+	return tables[0], nil
+}
+
+// hardwareOf is the hardware that a table file states; of what a test program printed it is what its banner says of nodes, and flags
+// state the rest.
+func hardwareOf(t *fabric.Table, flags fabric.Hardware) (fabric.Hardware, error) {
+	switch {
+	case t.Hardware != nil:
+		return *t.Hardware, nil
+	case flags.Machine == "" && flags.GPU == "":
+		return fabric.Hardware{}, errors.New("the table states no hardware: add --machine ID or --gpu G")
+	}
+	return fabric.Hardware{Nodes: t.Nodes}, nil
 }
 
 func sizesOf(t *fabric.Table) []int64 {
