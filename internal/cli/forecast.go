@@ -189,6 +189,7 @@ func (a *app) cluster(ctx context.Context, o predictOptions, cat *catalog.Catalo
 	case base.GPU == "" && base.Machine == "" && o.hw.Machine == "" && o.hw.GPU == "":
 		return nil, errors.New("machines: unspecified: use --machine ID, --gpu G, -f FILE, --like TABLE, --topo XML or --snapshot PATH")
 	}
+	made := map[fabric.Hardware]*collective.Cluster{} // NCCL's search in a large machine takes longer than all else
 	return func(flags fabric.Hardware, env map[string]string) (*collective.Cluster, string, error) {
 		hw := base.With(flags)
 		if err := checkMachine(cat, hw.Machine, flags); err != nil {
@@ -199,8 +200,14 @@ func (a *app) cluster(ctx context.Context, o predictOptions, cat *catalog.Catalo
 		if err != nil {
 			return nil, "", err
 		}
-		c, err := collective.New(cat, hw)
-		return c, cmp.Or(why, fewer), err
+		c, again := made[hw]
+		if !again {
+			if c, err = collective.New(cat, hw); err != nil {
+				return nil, "", err
+			}
+			made[hw] = c
+		}
+		return c, cmp.Or(why, fewer), nil
 	}, nil
 }
 

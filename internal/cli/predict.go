@@ -129,22 +129,9 @@ func (a *app) prediction(ctx context.Context, o predictOptions) (*fabric.Predict
 		return nil, err
 	}
 	f := forecast{job: collective.Job{Collective: fabric.AllReduce}, sizes: sizes}
-	var base fabric.Hardware
-	if o.like != "" {
-		t, err := a.tableOf(o.like)
-		if err != nil {
-			return nil, err
-		}
-		if base, err = hardwareOf(t, o.hw); err != nil {
-			return nil, fmt.Errorf("flag --like: %q: %w", o.like, err)
-		}
-		if t.Collective == "" && o.collective == "" {
-			return nil, fmt.Errorf("flag --like: %q: neither the table nor its bandwidths say which collective it is of: add --collective C", o.like)
-		}
-		f.job, f.sizes = collective.JobOf(t.Collective, t.Config), sizesOf(t)
-	}
-	if o.like != "" {
-		f.instead(o, "the table", f.job.Version)
+	base, err := a.like(o, &f)
+	if err != nil {
+		return nil, err
 	}
 	if err := a.jobFlags(o, &f.job); err != nil {
 		return nil, err
@@ -174,6 +161,26 @@ func (a *app) prediction(ctx context.Context, o predictOptions) (*fabric.Predict
 		}
 	}
 	return p, nil
+}
+
+// like takes collective, sizes and launch from the table of --like; base is the hardware that it states.
+func (a *app) like(o predictOptions, f *forecast) (base fabric.Hardware, err error) {
+	if o.like == "" {
+		return base, nil
+	}
+	t, err := a.tableOf(o.like)
+	if err != nil {
+		return base, err
+	}
+	if base, err = hardwareOf(t, o.hw); err != nil {
+		return base, fmt.Errorf("flag --like: %q: %w", o.like, err)
+	}
+	if t.Collective == "" && o.collective == "" {
+		return base, fmt.Errorf("flag --like: %q: neither the table nor its bandwidths say which collective it is of: add --collective C", o.like)
+	}
+	f.job, f.sizes = collective.JobOf(t.Collective, t.Config), sizesOf(t)
+	f.instead(o, "the table", f.job.Version)
+	return base, nil
 }
 
 // jobFlags overrides the job of a table file with the flags.

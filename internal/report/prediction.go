@@ -102,7 +102,10 @@ func hardwareText(h fabric.Hardware) string {
 	add(h.GPUsPerNode > 0, "%d x %s per node", h.GPUsPerNode, gpus)
 	add(h.GPUsPerNode == 0 && h.GPU != "", "%s", h.GPU)
 	nics := "NICs"
-	if h.NIC != "" {
+	switch {
+	case h.NICsPerNode == 1 && h.NIC == "":
+		nics = "NIC"
+	case h.NIC != "":
 		nics = "x " + h.NIC
 	}
 	if finite(h.NICGbps) && h.NICGbps > 0 {
