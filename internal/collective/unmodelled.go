@@ -40,9 +40,9 @@ func (c *Cluster) settingsSaid(job Job) (remarks []string) {
 			remarks = append(remarks, c.valueSaid(v, job)...)
 		}
 		switch {
-		case c.Follows(name):
 		case known && !c.reads(v, job):
 			remarks = append(remarks, fmt.Sprintf("%s: %s does not read it: it has no effect", set, c.notReading(v, job)))
+		case c.Follows(name):
 		case known && v.Quiet():
 			silent = append(silent, set)
 		case known:
@@ -85,6 +85,17 @@ func (c *Cluster) reads(v ncclenv.Variable, job Job) bool {
 		return v.RCCL
 	}
 	return v.Read(minor(job))
+}
+
+// reading is the job with the settings that the library reads in its version.
+func (c *Cluster) reading(job Job) Job {
+	env := maps.Clone(job.Env)
+	maps.DeleteFunc(env, func(name, _ string) bool {
+		v, known := ncclenv.Known(name)
+		return known && !c.reads(v, job)
+	})
+	job.Env = env
+	return job
 }
 
 // notReading names the library that does not read a variable, in the version that was looked at.

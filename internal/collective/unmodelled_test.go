@@ -30,6 +30,8 @@ func TestSettingsAreSaid(t *testing.T) {
 		{amd, "", "RCCL_LOG_LEVEL", "3", "takes no part in the time of a collective: RCCL_LOG_LEVEL=3"},
 		{amd, "", "NCCL_NETDEVS_POLICY", "ALL", "NCCL_NETDEVS_POLICY=ALL: RCCL 2.27 does not read it: it has no effect"},
 		{nvidia, "", "NCCL_IB_PKEY_VALUE", "1", "NCCL_IB_PKEY_VALUE=1: NCCL 2.30 does not read it: it has no effect"},
+		{nvidia, "2.27.7", "NCCL_NETDEVS_POLICY", "MAX:1", "NCCL_NETDEVS_POLICY=MAX:1: NCCL 2.27 does not read it: it has no effect"},
+		{nvidia, "2.28.9", "NCCL_NETDEVS_POLICY", "MAX:1", ""},
 		{nvidia, "2.31.2", "NCCL_IB_PKEY_VALUE", "1", "not modelled, the prediction is the one without: NCCL_IB_PKEY_VALUE=1"},
 		{nvidia, "3.0.1", "NCCL_IB_TC", "106", "not modelled, the prediction is the one without: NCCL_IB_TC=106"},
 		{nvidia, "", "NCCL_NVLS_ENABLE", "yes", "NCCL_NVLS_ENABLE=yes: it takes a number; NCCL reads this as 0"},
@@ -47,5 +49,20 @@ func TestSettingsAreSaid(t *testing.T) {
 		if c.want == "" && len(got) > 0 || c.want != "" && !found {
 			t.Errorf("%s=%s %s: %q, want %q", c.name, c.value, c.version, got, c.want)
 		}
+	}
+}
+
+// TestSettingsOfAnotherVersion: what the version of a job does not read changes nothing, where a later one follows it.
+func TestSettingsOfAnotherVersion(t *testing.T) {
+	c := newCluster(t, fabric.Hardware{GPU: "h100", GPUsPerNode: 4, Nodes: 4, NICsPerNode: 8, NICGbps: 200, Net: "ib"})
+	at := func(version string, env map[string]string) fabric.PredictionRow {
+		return predict(t, c, Job{Collective: fabric.AllReduce, Version: version, Env: env}, 8<<30)[0]
+	}
+	one := map[string]string{"NCCL_NETDEVS_POLICY": "MAX:1"}
+	if with, without := at("2.27.7", one), at("2.27.7", nil); with != without {
+		t.Errorf("2.27.7 does not read it: %+v, without it %+v", with, without)
+	}
+	if with, without := at("2.30.7", one), at("2.30.7", nil); with == without {
+		t.Errorf("2.30.7 reads it: %+v in both", with)
 	}
 }
