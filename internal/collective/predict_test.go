@@ -253,15 +253,15 @@ func TestBadInput(t *testing.T) {
 		})
 	}
 	for want, hw := range map[string]fabric.Hardware{
-		"gpus_per_node: unspecified":        {GPU: "mystery"},
-		"its links are needed":              {GPU: "mystery", GPUsPerNode: 8},
-		`net "none" cannot connect 2 nodes`: {GPU: "h100", Nodes: 2, Net: "none"},
-		`net "token-ring": unknown`:         {GPU: "h100", Nodes: 2, Net: "token-ring", NICsPerNode: 8, NICGbps: 400},
-		"nodes 40000 is not between":        {GPU: "h100", Nodes: 40000},
-		"nic_gbps NaN is not between":       {GPU: "h100", Nodes: 2, NICGbps: math.NaN()},
-		"oversubscription -1 is not":        {GPU: "h100", Nodes: 2, Oversubscription: -1},
-		`machine "hgx-x" is not in`:         {Machine: "hgx-x"},
-		"nics_per_node and nic_gbps":        {GPU: "h100", Nodes: 2, Net: "ss11"},
+		"gpus_per_node: unspecified":                   {GPU: "mystery"},
+		"its links are needed":                         {GPU: "mystery", GPUsPerNode: 8},
+		`net "none" cannot connect 2 nodes`:            {GPU: "h100", Nodes: 2, Net: "none"},
+		`net "token-ring": unknown`:                    {GPU: "h100", Nodes: 2, Net: "token-ring", NICsPerNode: 8, NICGbps: 400},
+		"nodes 40000 is not between":                   {GPU: "h100", Nodes: 40000},
+		"nic_gbps NaN is not between":                  {GPU: "h100", Nodes: 2, NICGbps: math.NaN()},
+		"oversubscription -1 is not":                   {GPU: "h100", Nodes: 2, Oversubscription: -1},
+		`machine "hgx-x" is not in`:                    {Machine: "hgx-x"},
+		"nics_per_node (--nics) and nic_gbps (--rate)": {GPU: "h100", Nodes: 2, Net: "ss11"},
 	} {
 		if _, err := New(loaded(t), hw); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%+v: want %q, got %v", hw, want, err)

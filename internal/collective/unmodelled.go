@@ -49,7 +49,7 @@ func (c *Cluster) settingsSaid(job Job) (remarks []string) {
 			beyond = append(beyond, set)
 		case reader != "":
 			others = append(others, fmt.Sprintf("%s (%s)", set, reader))
-		case ncclenv.Ours(name):
+		case ncclenv.Ours(strings.ToUpper(name)): // nccl_debug is meant to be one
 			remarks = append(remarks, c.unknownSaid(name))
 		default:
 			others = append(others, set)

@@ -17,6 +17,7 @@ func TestSettingsAreSaid(t *testing.T) {
 		version, name, value string
 		want                 string // of one remark; empty: none
 	}{
+		{nvidia, "", "nccl_debug", "INFO", "NCCL knows no variable nccl_debug: it has no effect; the nearest is NCCL_DEBUG"},
 		{nvidia, "", "NCCL_IB_TC", "106", "not modelled, the prediction is the one without: NCCL_IB_TC=106"},
 		{nvidia, "", "NCCL_DEBUG", "INFO", "takes no part in the time of a collective: NCCL_DEBUG=INFO"},
 		{nvidia, "", "NCCL_IB_TIMEOUT", "22", "takes no part in the time of a collective: NCCL_IB_TIMEOUT=22"},
