@@ -215,7 +215,13 @@ func (a *app) cluster(ctx context.Context, o predictOptions, cat *catalog.Catalo
 func (a *app) system(ctx context.Context, o predictOptions, cat *catalog.Catalog) (func(ncclgraph.Options) (*ncclgraph.System, error), error) {
 	if o.topo != "" {
 		d, err := a.filledDocument(o.topo, cat, o.hw)
-		return func(options ncclgraph.Options) (*ncclgraph.System, error) { return ncclgraph.NewSystem(d, options) }, err
+		return func(options ncclgraph.Options) (*ncclgraph.System, error) {
+			s, err := ncclgraph.NewSystem(d, options)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", fabric.Quote(o.topo), err)
+			}
+			return s, nil
+		}, err
 	}
 	m, err := machineOptions{snapshot: o.snapshot}.load(ctx, a.files)
 	if err == nil {

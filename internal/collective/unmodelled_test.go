@@ -1,6 +1,7 @@
 package collective
 
 import (
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -50,6 +51,37 @@ func TestSettingsAreSaid(t *testing.T) {
 		if c.want == "" && len(got) > 0 || c.want != "" && !found {
 			t.Errorf("%s=%s %s: %q, want %q", c.name, c.value, c.version, got, c.want)
 		}
+	}
+}
+
+// TestEveryVariableIsSaid: of each variable that NCCL or RCCL reads, and of each that others read, a prediction follows what it sets or
+// says that it does not.
+func TestEveryVariableIsSaid(t *testing.T) {
+	nvidia := newCluster(t, fabric.Hardware{Machine: "hgx-h100", Nodes: 2})
+	amd := newCluster(t, fabric.Hardware{Machine: "oam8-mi325x", Nodes: 2})
+	seen := 0
+	for _, file := range []string{"nccl", "rccl", "beside"} {
+		text, err := os.ReadFile("../ncclenv/data/" + file + ".tsv")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(string(text)) {
+			name, _, _ := strings.Cut(line, "\t")
+			if strings.HasPrefix(name, "#") {
+				continue
+			}
+			name = strings.Replace(name, "*", "X", 1)
+			seen++
+			for _, c := range []*Cluster{nvidia, amd} {
+				said := c.settingsSaid(Job{Collective: fabric.AllReduce, Env: map[string]string{name: "1"}})
+				if !c.Follows(name) && !slices.ContainsFunc(said, func(s string) bool { return strings.Contains(s, name) }) {
+					t.Errorf("%s, %s: nothing is said: %q", c.library(), name, said)
+				}
+			}
+		}
+	}
+	if seen < 400 {
+		t.Errorf("%d variables", seen)
 	}
 }
 
