@@ -21,7 +21,8 @@ func (a *app) catalogCommand(run func(context.Context, catalogOptions) error) *c
 		Use:   "catalog [KIND] [NAME]",
 		Short: "Show the GPUs, NICs, machines, switches, fabrics, models and Helm charts that are known, with the source of every figure",
 		Long: "Show what is known: without arguments the kinds (gpus, nics, machines, switches, fabrics, models, charts); with KIND its\n" +
-			"parts; with NAME every figure of a part with its unit and source, its other names, and the flags that take it.",
+			"parts; with NAME every figure of a part with its unit and source, its other names, and the flags that take it.\n" +
+			"A source names a document, a thread or a file; docs/sources.md of the repository has the addresses of the documents.",
 		Args: mayTake(2),
 		RunE: func(c *cobra.Command, args []string) error { return run(c.Context(), catalogOptions{words: args}) },
 	}

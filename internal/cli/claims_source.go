@@ -314,7 +314,7 @@ func (a *app) claimCluster(ctx context.Context, s claimSource, o claimsOptions, 
 	}
 	flags.Nodes = 2 // pods are nodes to NCCL; that there is a network is what counts
 	return func() (*collective.Cluster, error) {
-		build, err := a.cluster(ctx, p, cat, base.With(flags), &collective.Job{})
+		build, err := a.cluster(ctx, p, cat, base.With(flags), &forecast{})
 		if err != nil {
 			return nil, err
 		}

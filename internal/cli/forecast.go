@@ -25,6 +25,18 @@ type forecast struct {
 	build builder
 	job   collective.Job
 	sizes []int64
+	notes []string // what flags replace
+}
+
+// instead notes that a flag states another version of NCCL than what else describes the job.
+func (f *forecast) instead(o predictOptions, of, version string) {
+	if len(o.nccl) == 0 || version == "" || o.compared {
+		return
+	}
+	stated, err := fabric.ParseNCCLVersion(version)
+	if flag, _ := fabric.ParseNCCLVersion(o.nccl[0]); err != nil || flag != stated {
+		f.notes = append(f.notes, fmt.Sprintf("--nccl %s counts instead of %s of %s", o.nccl[0], version, of))
+	}
 }
 
 func (f forecast) predict(flags fabric.Hardware, env map[string]string) (*fabric.Prediction, error) {
@@ -62,7 +74,7 @@ func (f forecast) noEffect(p *fabric.Prediction, flags fabric.Hardware) (remarks
 	if len(idle) > 0 {
 		remarks = append(remarks, noEffectOn+strings.Join(idle, ", "))
 	}
-	if p.Hardware.Wiring == "" && slices.ContainsFunc(idle, func(s string) bool { return strings.HasPrefix(s, "NCCL_IB_HCA=") }) {
+	if p.Hardware.Wiring == "" && f.job.Env["NCCL_IB_HCA"] != "" && slices.ContainsFunc(idle, func(s string) bool { return strings.HasPrefix(s, "NCCL_IB_HCA=") }) {
 		remarks = append(remarks, "NCCL_IB_HCA names adapters of a host, which are unknown here: use --nics for fewer NICs")
 	}
 	for _, flag := range given(flags) {
@@ -117,10 +129,10 @@ func given(flags fabric.Hardware) (all []flagGiven) {
 	return all
 }
 
-// sameBandwidth reports whether two predictions of the same sizes expect the same.
+// sameBandwidth reports whether two predictions of the same sizes expect the same and call the same healthy.
 func sameBandwidth(p, q *fabric.Prediction) bool {
 	return slices.EqualFunc(p.Rows, q.Rows, func(x, y fabric.PredictionRow) bool {
-		return x.BusBW == y.BusBW && x.Algorithm == y.Algorithm && x.Protocol == y.Protocol
+		return x.BusBW == y.BusBW && x.Band == y.Band && x.Algorithm == y.Algorithm && x.Protocol == y.Protocol
 	})
 }
 
@@ -142,7 +154,7 @@ func largePackets(mtu int) bool {
 
 // cluster reads what describes the machines to predict for. Base is the hardware of a table, which flags override. A cluster file also
 // says which version of NCCL the job uses.
-func (a *app) cluster(ctx context.Context, o predictOptions, cat *catalog.Catalog, base fabric.Hardware, job *collective.Job) (builder, error) {
+func (a *app) cluster(ctx context.Context, o predictOptions, cat *catalog.Catalog, base fabric.Hardware, f *forecast) (builder, error) {
 	switch {
 	case o.file != "":
 		in, err := a.readCluster(o.file)
@@ -152,9 +164,10 @@ func (a *app) cluster(ctx context.Context, o predictOptions, cat *catalog.Catalo
 		if base, err = in.hardware(); err != nil {
 			return nil, err
 		}
+		f.instead(o, "the cluster file", in.plan.NCCL)
 		if len(o.nccl) == 0 {
-			job.Version = in.plan.NCCL
-			err = checkNCCL("cluster file: nccl", job.Version)
+			f.job.Version = in.plan.NCCL
+			err = checkNCCL("cluster file: nccl", f.job.Version)
 		}
 		if err != nil {
 			return nil, err
@@ -176,6 +189,7 @@ func (a *app) cluster(ctx context.Context, o predictOptions, cat *catalog.Catalo
 	case base.GPU == "" && base.Machine == "" && o.hw.Machine == "" && o.hw.GPU == "":
 		return nil, errors.New("machines: unspecified: use --machine ID, --gpu G, -f FILE, --like TABLE, --topo XML or --snapshot PATH")
 	}
+	made := map[fabric.Hardware]*collective.Cluster{} // NCCL's search in a large machine takes longer than all else
 	return func(flags fabric.Hardware, env map[string]string) (*collective.Cluster, string, error) {
 		hw := base.With(flags)
 		if err := checkMachine(cat, hw.Machine, flags); err != nil {
@@ -186,8 +200,14 @@ func (a *app) cluster(ctx context.Context, o predictOptions, cat *catalog.Catalo
 		if err != nil {
 			return nil, "", err
 		}
-		c, err := collective.New(cat, hw)
-		return c, cmp.Or(why, fewer), err
+		c, again := made[hw]
+		if !again {
+			if c, err = collective.New(cat, hw); err != nil {
+				return nil, "", err
+			}
+			made[hw] = c
+		}
+		return c, cmp.Or(why, fewer), nil
 	}, nil
 }
 
@@ -195,7 +215,13 @@ func (a *app) cluster(ctx context.Context, o predictOptions, cat *catalog.Catalo
 func (a *app) system(ctx context.Context, o predictOptions, cat *catalog.Catalog) (func(ncclgraph.Options) (*ncclgraph.System, error), error) {
 	if o.topo != "" {
 		d, err := a.filledDocument(o.topo, cat, o.hw)
-		return func(options ncclgraph.Options) (*ncclgraph.System, error) { return ncclgraph.NewSystem(d, options) }, err
+		return func(options ncclgraph.Options) (*ncclgraph.System, error) {
+			s, err := ncclgraph.NewSystem(d, options)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", fabric.Quote(o.topo), err)
+			}
+			return s, nil
+		}, err
 	}
 	m, err := machineOptions{snapshot: o.snapshot}.load(ctx, a.files)
 	if err == nil {

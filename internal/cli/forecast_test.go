@@ -26,11 +26,12 @@ func remarksOf(t *testing.T, flags string) []string {
 // A setting or flag that changes nothing in a prediction is said, and one that does is not.
 func TestPredictSaysWhatHasNoEffect(t *testing.T) {
 	for _, c := range []struct{ name, flags, want string }{
-		{"an adapter's name", "--nodes 2 --env NCCL_IB_HCA=mlx5_0", "NCCL_IB_HCA=mlx5_0: data goes through at most 1 of the 8 NICs of a machine"},
+		{"an adapter's name", "--nodes 2 --env NCCL_IB_HCA=mlx5_0", "NCCL_IB_HCA=mlx5_0: data goes through at most 1 of the 8 NICs of a machine, if no other name begins as these do: = in front compares whole names"},
+		{"an adapter's whole name", "--nodes 2 --env NCCL_IB_HCA==mlx5_0:1", "NCCL_IB_HCA==mlx5_0:1: data goes through at most 1 of the 8 NICs of a machine"},
 		{"adapters by their beginning", "--nodes 2 --env NCCL_IB_HCA=mlx5", "no effect on this prediction: NCCL_IB_HCA=mlx5; NCCL_IB_HCA names adapters of a host, which are unknown here: use --nics for fewer NICs"},
 		{"adapters left out", "--nodes 2 --env NCCL_IB_HCA=^mlx5_0", "no effect on this prediction: NCCL_IB_HCA=^mlx5_0; NCCL_IB_HCA names adapters of a host, which are unknown here: use --nics for fewer NICs"},
 		{"a misspelled setting", "--nodes 2 --env NCCL_MAX_NCHANELS=1 --env NCCL_ALGO=Ring", "NCCL knows no variable NCCL_MAX_NCHANELS: it has no effect; the nearest is NCCL_MAX_NCHANNELS"},
-		{"settings that are not modelled", "--nodes 2 --env NCCL_DEBUG=INFO --env NCCL_IB_TC=106 --env NCCL_IB_TIMEOUT=22", "not modelled, the prediction is the one without: NCCL_IB_TC=106, NCCL_IB_TIMEOUT=22"},
+		{"settings that are not modelled", "--nodes 2 --env NCCL_DEBUG=INFO --env NCCL_IB_TC=106 --env NCCL_IB_TIMEOUT=22", "not modelled, the prediction is the one without: NCCL_IB_TC=106; takes no part in the time of a collective: NCCL_DEBUG=INFO, NCCL_IB_TIMEOUT=22"},
 		{"a setting without effect here", "--nodes 2 --env NCCL_MAX_NCHANNELS=1024", "no effect on this prediction: NCCL_MAX_NCHANNELS=1024"},
 		{"sockets", "--nodes 2 --env NCCL_IB_DISABLE=1", "NCCL_IB_DISABLE=1: TCP sockets over the NICs of ib"},
 		{"sockets twice", "--nodes 2 --env NCCL_IB_DISABLE=1 --env NCCL_NET=Socket", "NCCL_NET=Socket: TCP sockets over the NICs of ib; no effect on this prediction: NCCL_IB_DISABLE=1"},
@@ -54,7 +55,7 @@ func TestPredictOfSparks(t *testing.T) {
 	for flags, want := range map[string]string{
 		"--nodes 2 --env NCCL_IB_HCA=rocep1s0f1":                          "NCCL_IB_HCA=rocep1s0f1: data goes through 1 of the 2 cabled functions of a machine",
 		"--nodes 2 --env NCCL_IB_HCA=rocep1s0f1,roceP2p1s0f1":             "no effect on this prediction: NCCL_IB_HCA=rocep1s0f1,roceP2p1s0f1",
-		"--nodes 4 --wiring ring --env NCCL_IB_HCA=rocep1s0f0,rocep1s0f1": "NCCL_IB_HCA=rocep1s0f0,rocep1s0f1: data goes through 2 of the 4 cabled functions of a machine; no effect on this prediction: NCCL_IB_HCA=rocep1s0f0,rocep1s0f1",
+		"--nodes 4 --wiring ring --env NCCL_IB_HCA=rocep1s0f0,rocep1s0f1": "NCCL_IB_HCA=rocep1s0f0,rocep1s0f1: data goes through 2 of the 4 cabled functions of a machine",
 		"--nodes 4 --wiring ring --env NCCL_SWITCHLESS_RING_ONLY=1":       "",
 		"--nodes 3 --wiring ring":                                         "",
 		"--nodes 2 --mtu 9000":                                            "",

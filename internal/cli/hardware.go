@@ -73,14 +73,14 @@ func checkMachine(cat *catalog.Catalog, machine string, flags fabric.Hardware) e
 	if !ok {
 		return nil
 	}
-	if id, _, err := cat.GPU(flags.GPU); err == nil && id != m.GPU {
+	if id, _, err := cat.GPU(flags.GPU); err == nil && m.GPU != "" && id != m.GPU {
 		return fmt.Errorf("flag --gpu: %q: machine %q has GPU %s", flags.GPU, machine, m.GPU)
 	}
 	for _, n := range []struct {
 		flag, noun string
 		given, of  int
 	}{{"gpus", "GPU", flags.GPUsPerNode, int(m.GPUs.Value)}, {"nics", "NIC", flags.NICsPerNode, int(m.NICs.Value)}} {
-		if n.given > n.of {
+		if n.of > 0 && n.given > n.of { // 0: the catalog does not know it
 			return fmt.Errorf("flag --%s: %d: machine %q has %s", n.flag, n.given, machine, fabric.Count(n.of, n.noun))
 		}
 	}

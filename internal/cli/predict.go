@@ -31,10 +31,12 @@ type predictOptions struct {
 	env        []string
 	processes  int
 	perThread  int
+	iterations int
 	dtype      string
 	tuning     string
 	workers    []string
 	nccl       []string
+	compared   bool // one of the versions of a comparison
 	html       string
 }
 
@@ -46,7 +48,8 @@ func (a *app) predictCommand(run func(context.Context, predictOptions) error) *c
 		Long: "Predict the bandwidth curve of a collective on healthy machines, size by size: time, bandwidth, the healthy band, what\n" +
 			"NCCL chooses, what each NIC carries, and the physical bound with the element that sets it.\n\n" +
 			"The machines are those of a cluster file, of the catalog, of saved facts, of an NCCL topology file, or what the flags\n" +
-			"state; flags take precedence. --like predicts the sizes of a table file on its hardware without using its rows.\n" +
+			"state; flags take precedence. --like predicts the sizes of a table file on its hardware without using its rows, or\n" +
+			"those that nccl-tests printed, with how it was started, on the machines that flags state.\n" +
 			"A worker (a pod) that has part of a machine is --worker [MACHINE:]GPUS/NICS, such as 0,1,6,7/0-3, or 0-3/any4 where\n" +
 			"its NICs are unknown; repeat it for each.\n\n" +
 			"DGX Sparks are cabled in a pair, to a switch, in a ring or in a chain (--wiring): by default as that many usually are.\n" +
@@ -65,7 +68,7 @@ func (a *app) predictCommand(run func(context.Context, predictOptions) error) *c
 	hardwareFlags(c, &o.hw)
 	fileFlag(c, &o.file)
 	f := c.Flags()
-	f.StringVar(&o.like, "like", "", "table file whose hardware, collective and sizes are predicted")
+	f.StringVar(&o.like, "like", "", "table whose collective, sizes and launch are predicted, and whose hardware, if it is a table file")
 	f.StringVar(&o.topo, "topo", "", "NCCL topology file of one machine")
 	f.StringVar(&o.snapshot, "snapshot", "", "saved facts of one machine")
 	f.StringVar(&o.collective, "collective", "", "all_reduce (the default), all_gather, reduce_scatter, alltoall, broadcast, reduce, sendrecv, gather, scatter")
@@ -73,6 +76,7 @@ func (a *app) predictCommand(run func(context.Context, predictOptions) error) *c
 	f.StringArrayVar(&o.env, "env", nil, "environment of NCCL, such as NCCL_ALGO=Ring; repeatable")
 	f.IntVar(&o.processes, "procs", 0, "processes per machine; 0: one per GPU")
 	f.IntVar(&o.perThread, "per-thread", 0, "GPUs for which one thread of a process launches kernels, -g of nccl-tests; 0: as --procs says")
+	f.IntVar(&o.iterations, "iterations", 0, "launches of the test before it waits, -n of nccl-tests; 0: 20")
 	f.StringVar(&o.dtype, "dtype", "", "type of the elements, as nccl-tests prints it; empty is float")
 	f.StringVar(&o.tuning, "tuning", "", "NCCL debug log whose tuning table is used instead of the model's")
 	f.StringArrayVar(&o.workers, "worker", nil, "GPUs and NICs of one worker; repeatable")
@@ -125,14 +129,9 @@ func (a *app) prediction(ctx context.Context, o predictOptions) (*fabric.Predict
 		return nil, err
 	}
 	f := forecast{job: collective.Job{Collective: fabric.AllReduce}, sizes: sizes}
-	var base fabric.Hardware
-	if o.like != "" {
-		t, err := a.tableOf(o.like)
-		if err != nil {
-			return nil, err
-		}
-		base = *t.Hardware
-		f.job, f.sizes = collective.JobOf(t.Collective, t.Config), sizesOf(t)
+	base, err := a.like(o, &f)
+	if err != nil {
+		return nil, err
 	}
 	if err := a.jobFlags(o, &f.job); err != nil {
 		return nil, err
@@ -140,7 +139,7 @@ func (a *app) prediction(ctx context.Context, o predictOptions) (*fabric.Predict
 	if f.job.Placement != nil && o.hw.Nodes == 0 && base.Nodes == 0 && o.file == "" {
 		o.hw.Nodes = max(2, f.job.Placement.Machines()) // pods of one machine use its NICs as two machines do
 	}
-	if f.build, err = a.cluster(ctx, o, cat, base, &f.job); err != nil {
+	if f.build, err = a.cluster(ctx, o, cat, base, &f); err != nil {
 		return nil, err
 	}
 	p, err := f.predict(o.hw, f.job.Env)
@@ -153,7 +152,7 @@ func (a *app) prediction(ctx context.Context, o predictOptions) (*fabric.Predict
 	if n, gpus := o.perThread, p.Hardware.GPUsPerNode; n > 0 && (n > gpus || gpus%n != 0) {
 		return nil, fmt.Errorf("flag --per-thread: %d: does not divide the %s of a machine", n, fabric.Count(gpus, "GPU"))
 	}
-	p.Remarks = append(p.Remarks, f.noEffect(p, o.hw)...)
+	p.Remarks = slices.Concat(p.Remarks, f.noEffect(p, o.hw), f.notes)
 	if p.NCCL == "" && len(o.nccl) > 0 {
 		open := f
 		open.job.Version = ""
@@ -162,6 +161,26 @@ func (a *app) prediction(ctx context.Context, o predictOptions) (*fabric.Predict
 		}
 	}
 	return p, nil
+}
+
+// like takes collective, sizes and launch from the table of --like; base is the hardware that it states.
+func (a *app) like(o predictOptions, f *forecast) (base fabric.Hardware, err error) {
+	if o.like == "" {
+		return base, nil
+	}
+	t, err := a.tableOf(o.like)
+	if err != nil {
+		return base, err
+	}
+	if base, err = hardwareOf(t, o.hw); err != nil {
+		return base, fmt.Errorf("flag --like: %q: %w", o.like, err)
+	}
+	if t.Collective == "" && o.collective == "" {
+		return base, fmt.Errorf("flag --like: %q: neither the table nor its bandwidths say which collective it is of: add --collective C", o.like)
+	}
+	f.job, f.sizes = collective.JobOf(t.Collective, t.Config), sizesOf(t)
+	f.instead(o, "the table", f.job.Version)
+	return base, nil
 }
 
 // jobFlags overrides the job of a table file with the flags.
@@ -193,6 +212,12 @@ func (a *app) jobFlags(o predictOptions, job *collective.Job) (err error) {
 	if o.perThread > 0 {
 		job.Each = o.perThread
 	}
+	if o.iterations < 0 {
+		return fmt.Errorf("flag --iterations: %d is below 0", o.iterations)
+	}
+	if o.iterations > 0 {
+		job.Iterations = o.iterations
+	}
 	if o.dtype != "" {
 		if !slices.Contains(collective.DTypes(), strings.ToLower(o.dtype)) {
 			return fmt.Errorf("flag --dtype: %w", fabric.UnknownName("type", o.dtype, collective.DTypes()))
@@ -219,12 +244,28 @@ func (a *app) tableOf(file string) (*fabric.Table, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(found) == 1 {
-		if t, ok := found[0].Content.(*fabric.Table); ok && t.Hardware != nil {
-			return t, nil
+	var tables []*fabric.Table
+	for _, r := range found {
+		if t, ok := r.Content.(*fabric.Table); ok {
+			tables = append(tables, t)
 		}
 	}
-	return nil, fmt.Errorf("flag --like: %q: not a table file with its hardware", file)
+	if len(tables) != 1 {
+		return nil, fmt.Errorf("flag --like: %q: has %s, not one", file, fabric.Count(len(tables), "table"))
+	}
+	return tables[0], nil
+}
+
+// hardwareOf is the hardware that a table file states; of what a test program printed it is what its banner says of nodes, and flags
+// state the rest.
+func hardwareOf(t *fabric.Table, flags fabric.Hardware) (fabric.Hardware, error) {
+	switch {
+	case t.Hardware != nil:
+		return *t.Hardware, nil
+	case flags.Machine == "" && flags.GPU == "":
+		return fabric.Hardware{}, errors.New("the table states no hardware: add --machine ID or --gpu G")
+	}
+	return fabric.Hardware{Nodes: t.Nodes}, nil
 }
 
 func sizesOf(t *fabric.Table) []int64 {

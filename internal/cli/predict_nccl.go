@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -56,15 +58,46 @@ func checkNCCL(of string, versions ...string) error {
 	return nil
 }
 
+// differentVersions refuses versions that are all followed as one and the same: whether an upgrade changes choices is then unknown.
+func differentVersions(stated []string) error {
+	var followed []fabric.NCCLVersion
+	for _, text := range stated {
+		v, err := knownNCCL("flag --nccl", text)
+		if err != nil {
+			return err
+		}
+		followed = append(followed, v)
+	}
+	if len(slices.Compact(slices.Clone(followed))) > 1 {
+		return nil
+	}
+	return fmt.Errorf("flag --nccl: what changes from %s is unknown: the choices of all of them are taken from %s, of those that are known: %s",
+		strings.Join(stated, " to "), followed[0], strings.Join(ncclWords(), ", "))
+}
+
+// followedAs says which versions are followed as older ones, whose choices are known. A series, such as 2.30, is its newest.
+func followedAs(stated, followed []string) (remarks []string) {
+	for i, text := range stated {
+		v, err := fabric.ParseNCCLVersion(text)
+		if err == nil && v.String() != followed[i] && !strings.HasPrefix(followed[i], v.String()+".") {
+			remarks = append(remarks, fmt.Sprintf("NCCL %s is followed as %s, the newest before it whose choices are known", v, followed[i]))
+		}
+	}
+	return remarks
+}
+
 // upgrade predicts for each version of --nccl and prints what differs.
 func (a *app) upgrade(ctx context.Context, o predictOptions) error {
 	if len(o.nccl) > mostVersions {
 		return fmt.Errorf("flag --nccl: %d versions: at most %d", len(o.nccl), mostVersions)
 	}
+	if err := differentVersions(o.nccl); err != nil {
+		return err
+	}
 	var all []*fabric.Prediction
 	for _, version := range o.nccl {
 		one := o
-		one.nccl = []string{version}
+		one.nccl, one.compared = []string{version}, true
 		p, err := a.prediction(ctx, one)
 		if err != nil {
 			return err
@@ -75,6 +108,7 @@ func (a *app) upgrade(ctx context.Context, o predictOptions) error {
 	if err != nil {
 		return err
 	}
+	u.Remarks = append(followedAs(o.nccl, u.NCCL), u.Remarks...)
 	if a.json() {
 		err = report.JSON(a.stdout, u)
 	} else {

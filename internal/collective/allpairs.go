@@ -16,7 +16,7 @@ const (
 // words of which half is a flag.
 func (c *Cluster) allPairs(f function, job Job) (o option, ok bool) {
 	if f != fnAllReduce || c.nodes() > 1 || c.local() != 8 || !strings.HasPrefix(c.gpu.gfx, "gfx94") ||
-		c.eachLaunches(job) == float64(c.local()) || job.Env["RCCL_MSCCL_ENABLE"] == "0" {
+		c.eachLaunches(job) == float64(c.local()) || job.is("RCCL_MSCCL_ENABLE", 0) {
 		return o, false
 	}
 	link := c.gpu.ring / float64(c.gpu.links)

@@ -119,7 +119,7 @@ func (c *Cluster) doubts(job Job, o *option, size int64) (all []doubt) {
 	if c.local() > 8 { // of 20 racks of GB200 406 GB/s are known, half of what is expected: which NICs, and whether over PCIe or C2C, is not
 		all = append(all, doubt{span{1, 1.9}, "which NICs of a rack carry data, and how they reach GPUs: 20 racks of GB200 measured half of what is expected"})
 	}
-	if job.Env["NCCL_COLLNET_ENABLE"] == "1" { // four nodes of A100 with SHARP reach 160 GB/s, 0.86 of what rings would: how well switches reduce was measured nowhere else
+	if job.is("NCCL_COLLNET_ENABLE", 1) { // four nodes of A100 with SHARP reach 160 GB/s, 0.86 of what rings would: how well switches reduce was measured nowhere else
 		all = append(all, doubt{span{0.9, 1.25}, "how well the network's switches reduce"})
 	}
 	// Healthy fabrics keep 0.89 (NVIDIA/nccl-tests issue 152) to 0.985 of a line (wutz, notes on the MPI operator):

@@ -31,6 +31,10 @@ func complete(cat *catalog.Catalog, hw fabric.Hardware) (fabric.Hardware, []fabr
 			return hw, nil, err
 		}
 		fromMachine(cat, &hw, m)
+		if m.GPU == "" && hw.GPU != "" && hw.GPUsPerNode > 0 {
+			assume(fmt.Sprintf("%s are where most machines have them", fabric.Count(hw.GPUsPerNode, "GPU")), fmt.Sprintf("the catalog knows no GPUs of machine %q", hw.Machine))
+			hw.Machine = "" // what is left of it is its network
+		}
 	} else if id, m, ok := sibling(cat, hw); ok {
 		before := hw
 		fillSibling(cat, &hw, m)
@@ -45,6 +49,8 @@ func complete(cat *catalog.Catalog, hw fabric.Hardware) (fabric.Hardware, []fabr
 	switch {
 	case hw.GPUsPerNode == 0 && hw.GPU == "":
 		return hw, nil, fmt.Errorf("hardware: gpu: unspecified, and the catalog knows no GPUs of machine %q: state gpu and gpus_per_node (--gpu, --gpus)", hw.Machine)
+	case hw.GPUsPerNode == 0 && hw.Machine != "":
+		return hw, nil, fmt.Errorf("hardware: gpus_per_node: unspecified (--gpus), and the catalog knows no GPUs of machine %q", hw.Machine)
 	case hw.GPUsPerNode == 0:
 		return hw, nil, fmt.Errorf("hardware: gpus_per_node: unspecified (--gpus), and no machine in the catalog has GPU %q", hw.GPU)
 	}

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
 	"railwright.dev/railwright/internal/fabric"
@@ -14,7 +13,7 @@ import (
 // configured is the cluster after the environment of a job is applied, with a note on each change.
 func (c *Cluster) configured(job Job) (*Cluster, []fabric.Assumption) {
 	var notes []fabric.Assumption
-	if c.apart != nil && job.Env["NCCL_MNNVL_ENABLE"] == "0" {
+	if c.apart != nil && job.is("NCCL_MNNVL_ENABLE", 0) {
 		used, notes := c.apart.configured(job)
 		return used, append(notes, fabric.Assumption{What: "each machine is its own node", Source: "NCCL_MNNVL_ENABLE=0"})
 	}
@@ -51,19 +50,6 @@ func (c *Cluster) configured(job Job) (*Cluster, []fabric.Assumption) {
 		changed.named()
 	}
 	return &changed, notes
-}
-
-// number reads a setting; 0 for one that is unset or not a number above 0.
-func number(job Job, name string) int {
-	text, ok := job.Env[name]
-	if !ok {
-		return 0
-	}
-	n, err := strconv.Atoi(strings.TrimSpace(text))
-	if err != nil || n < 0 {
-		return 0
-	}
-	return n
 }
 
 // queuePairs is the number of queue pairs from which a connection's flows spread evenly over equal paths.
@@ -114,7 +100,7 @@ func (c *Cluster) searchedAgain(job Job, note func(name, what string)) {
 func (c *Cluster) between(job Job, note func(name, what string)) {
 	level := job.Env["NCCL_P2P_LEVEL"]
 	name := "NCCL_P2P_DISABLE"
-	off := job.Env[name] == "1"
+	off := job.is(name, 1)
 	if !off && (level == "LOC" || level == "0") {
 		name, off = "NCCL_P2P_LEVEL", true
 	}
@@ -125,7 +111,7 @@ func (c *Cluster) between(job Job, note func(name, what string)) {
 		c.overHost()
 		note(name, "GPUs of a machine exchange data through host memory")
 	}
-	if job.Env["NCCL_SHM_DISABLE"] == "1" && c.nodes() == 1 && (c.net.nics == 0 || number(job, "NCCL_IB_DISABLE") > 0 || strings.EqualFold(job.Env["NCCL_NET"], "Socket")) {
+	if job.is("NCCL_SHM_DISABLE", 1) && c.nodes() == 1 && (c.net.nics == 0 || job.integer("NCCL_IB_DISABLE", 0) != 0 || strings.EqualFold(job.Env["NCCL_NET"], "Socket")) {
 		c.gpu.ring, c.gpu.model = min(c.gpu.ring, withinHost), min(c.gpu.model, withinHost)
 		note("NCCL_SHM_DISABLE", "GPUs of a machine exchange data through sockets")
 	}
@@ -151,13 +137,13 @@ func (c *Cluster) channelled(job Job, note func(name, what string)) {
 	}
 	own := c.usual()
 	n := own
-	for _, name := range []string{"NCCL_MAX_NRINGS", "NCCL_MAX_NCHANNELS", "NCCL_MAX_CTAS"} {
+	for _, name := range job.channelSettings("MAX") {
 		if most := number(job, name); most > 0 && most < n {
 			n = most
 			note(name, fmt.Sprintf("%d channels instead of %d", n, own))
 		}
 	}
-	for _, name := range []string{"NCCL_MIN_NRINGS", "NCCL_MIN_NCHANNELS", "NCCL_MIN_CTAS"} {
+	for _, name := range job.channelSettings("MIN") {
 		if least := min(number(job, name), mostChannels); least > n {
 			n = least
 			note(name, fmt.Sprintf("%d channels instead of %d", n, own))
@@ -194,8 +180,10 @@ func (c *Cluster) channelled(job Job, note func(name, what string)) {
 
 // otherwise is a setting after which blocks use the links of a node otherwise, and what rings then reach of them.
 type otherwise struct {
-	name, value, what string
-	share             float64
+	name  string
+	value int64
+	what  string
+	share float64
 }
 
 // otherLinks are such settings: GPUs read from one another where they would write, and blocks are spread over a GPU where those of a
@@ -206,19 +194,24 @@ func (c *Cluster) otherLinks() []otherwise {
 		return nil
 	}
 	return []otherwise{
-		{"NCCL_CGA_CLUSTER_SIZE", "0", "blocks are not launched in clusters", 0.89},
-		{"NCCL_P2P_READ_ENABLE", "1", "GPUs read from one another", 0.83},
+		{"NCCL_CGA_CLUSTER_SIZE", 0, "blocks are not launched in clusters", 0.89},
+		{"NCCL_P2P_READ_ENABLE", 1, "GPUs read from one another", 0.83},
 	}
 }
 
 // otherwiseLinked applies them.
 func (c *Cluster) otherwiseLinked(job Job, note func(name, what string)) {
 	for _, o := range c.otherLinks() {
-		if job.Env[o.name] == o.value {
+		if job.is(o.name, o.value) {
 			c.gpu.ring *= o.share
 			note(o.name, fmt.Sprintf("%s: rings reach %.0f GB/s", o.what, c.gpu.ring))
 		}
 	}
+}
+
+// linkedOtherwise reports whether a setting is one of them, with the value that was measured.
+func (c *Cluster) linkedOtherwise(job Job, name string) bool {
+	return slices.ContainsFunc(c.otherLinks(), func(o otherwise) bool { return o.name == name && job.is(name, o.value) })
 }
 
 // mostChannels is the most that NCCL has (nccl, src/include/device.h, MAXCHANNELS), and leastBuffer keeps a FIFO from
@@ -228,8 +221,7 @@ const (
 	leastBuffer  = fifoSlices * blockThreads * pack
 )
 
-// threadsSet is the number of threads that a setting results in; 0: NCCL's own, also where it is no multiple of a warp
-// (nccl, src/graph/tuning.cc, getNthreads).
+// threadsSet is the number of threads that a setting results in; 0: NCCL's own, also where it takes its most instead.
 func threadsSet(job Job, name string, least, most int) int {
 	n := number(job, name)
 	if n == 0 || n%warp != 0 || n >= most {

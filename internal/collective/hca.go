@@ -55,7 +55,7 @@ func ListedNICs(cat *catalog.Catalog, hw fabric.Hardware, env map[string]string)
 // fewerNICs returns the hardware with as many NICs as a list names: each name that ends in a digit is one device, of whatever
 // host. Names of several devices by their beginning, or of those that are left out, say nothing without the host.
 func fewerNICs(hw, known fabric.Hardware, list string) (out fabric.Hardware, why string) {
-	names, _ := strings.CutPrefix(list, "=")
+	names, exact := strings.CutPrefix(list, "=")
 	devices := map[string]bool{}
 	for name := range strings.SplitSeq(names, ",") {
 		name, _, _ = strings.Cut(name, ":")
@@ -72,7 +72,11 @@ func fewerNICs(hw, known fabric.Hardware, list string) (out fabric.Hardware, why
 		return hw, ""
 	}
 	hw.NICsPerNode, hw.NICGbps, hw.NIC, hw.Net = n, known.NICGbps, known.NIC, known.Net
-	return hw, fmt.Sprintf("NCCL_IB_HCA=%s: data goes through at most %d of the %d NICs of a machine", list, n, known.NICsPerNode)
+	why = fmt.Sprintf("NCCL_IB_HCA=%s: data goes through at most %d of the %d NICs of a machine", list, n, known.NICsPerNode)
+	if !exact { // mlx5_1 is the beginning of mlx5_10
+		why += ", if no other name begins as these do: = in front compares whole names"
+	}
+	return hw, why
 }
 
 // oneDevice reports whether a name is that of one RDMA device: drivers and udev end them in a number. mlx4 and mlx5 are how all

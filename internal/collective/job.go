@@ -28,7 +28,7 @@ func JobOf(c fabric.Collective, config map[string]string) Job {
 	j := Job{Collective: c, Env: map[string]string{}, DType: config["dtype"], Version: cmp.Or(config["nccl"], config["rccl"])}
 	for k, v := range config {
 		if strings.HasPrefix(k, "NCCL_") || strings.HasPrefix(k, "RCCL_") || strings.HasPrefix(k, "UCX_") {
-			j.Env[k] = v
+			j.Env[k] = strings.Trim(v, " ?") // who wrote the table marks a guess so
 		}
 	}
 	if n, err := strconv.Atoi(config["procs"]); err == nil && n > 0 {

@@ -22,7 +22,7 @@ func h200x2() (shape, graphs) {
 
 func functionNamed(name string) (function, bool) {
 	for f := range functions {
-		if ncclFunction(f) == name {
+		if functionNames()[f] == name {
 			return f, true
 		}
 	}
@@ -78,7 +78,7 @@ func TestTuningTable(t *testing.T) {
 		got := ncclCells(s, &g, f)
 		for a := range algorithms {
 			for p := range protocols {
-				where := fmt.Sprintf("%s %s/%s", ncclFunction(f), a, p)
+				where := fmt.Sprintf("%s %s/%s", functionNames()[f], a, p)
 				if math.Abs(got[a][p].latency-row[a][p].latency) > printed {
 					t.Errorf("%s: latency %.2f, NCCL has %.1f", where, got[a][p].latency, row[a][p].latency)
 				}

@@ -73,8 +73,15 @@ func (c *Cluster) resolveNetwork(cat *catalog.Catalog) error {
 		return fmt.Errorf("hardware: net %q: %s has %s of %g Gb/s for %s and sockets; for others state both their number (nics_per_node, --nics) and rate (nic_gbps, --rate)",
 			c.hw.Net, c.hw.Machine, fabric.Count(int(m.NICs.Value), "NIC"), cat.NICs[m.NIC].Rate(), strings.Join(m.Fabrics, ", "))
 	}
-	if c.hw.NICsPerNode == 0 || c.hw.NICGbps == 0 {
-		return fmt.Errorf("hardware: nics_per_node and nic_gbps: unspecified, and needed for %d nodes", c.nodes())
+	var missing []string
+	if c.hw.NICsPerNode == 0 {
+		missing = append(missing, "nics_per_node (--nics)")
+	}
+	if c.hw.NICGbps == 0 {
+		missing = append(missing, "nic_gbps (--rate)")
+	}
+	if len(missing) > 0 {
+		return fmt.Errorf("hardware: %s: unspecified, and needed for %d nodes", strings.Join(missing, " and "), c.nodes())
 	}
 	c.net = network{
 		kind: id, nics: c.hw.NICsPerNode * max(1, c.trays), line: c.hw.NICGbps / 8,

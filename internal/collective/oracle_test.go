@@ -228,8 +228,8 @@ func compareTuning(got *compared, c *Cluster, want decisions) {
 		row := ncclCells(c.shapeOf(c.decides), &c.graphs, f)
 		for a := range algorithms {
 			for p := range protocols {
-				name := ncclFunction(f) + "/" + a.String() + "/" + p.String()
-				if want.Choice[ncclFunction(f)] == nil {
+				name := functionNames()[f] + "/" + a.String() + "/" + p.String()
+				if want.Choice[functionNames()[f]] == nil {
 					continue
 				}
 				w, has := want.Tuning[name]
@@ -252,7 +252,7 @@ func compareTuning(got *compared, c *Cluster, want decisions) {
 // compareChoices compares the collectives that the decisions have.
 func compareChoices(t testing.TB, got *compared, c *Cluster, version string, want decisions) {
 	for _, f := range tabled() {
-		if fn, _ := functionOf(f); want.Choice[ncclFunction(fn)] != nil {
+		if fn, _ := functionOf(f); want.Choice[functionNames()[fn]] != nil {
 			got.choice[f] = &agreement{}
 			compareChoice(t, got, c, f, version, want)
 		}
@@ -270,7 +270,7 @@ func compareChoice(t testing.TB, got *compared, c *Cluster, f fabric.Collective,
 		t.Fatal(err)
 	}
 	for _, r := range p.Rows {
-		w := at(want.Choice[ncclFunction(fn)], r.Size)
+		w := at(want.Choice[functionNames()[fn]], r.Size)
 		same := r.Algorithm == w.algorithm && r.Protocol == w.protocol
 		if !same {
 			got.differ("%s %d B: %s/%s, NCCL takes %s/%s", f, r.Size, r.Algorithm, r.Protocol, w.algorithm, w.protocol)

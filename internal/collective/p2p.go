@@ -74,7 +74,7 @@ func (c *Cluster) peerToPeer(job Job) option {
 		o.rise = c.peerRise(p, job.Collective, o.bulk)
 		return o
 	}
-	if c.gpu.wiring == overPCIe && job.Env["NCCL_P2P_DISABLE"] == "1" && job.Env["NCCL_SHM_DISABLE"] == "1" {
+	if c.gpu.wiring == overPCIe && job.is("NCCL_P2P_DISABLE", 1) && job.is("NCCL_SHM_DISABLE", 1) {
 		p.cross = p.out // the GPUs of a machine are also connected by the network only
 		o.bound, o.bulk = ceiling{}, math.Inf(1)
 	}

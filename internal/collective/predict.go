@@ -22,6 +22,8 @@ func (c *Cluster) Predict(job Job, sizes []int64) (*fabric.Prediction, error) {
 		Collective: job.Collective, Ranks: c.Ranks(), Nodes: c.hw.Nodes, Hardware: c.hw,
 		Rows: make([]fabric.PredictionRow, len(sizes)), Assumptions: []fabric.Assumption{},
 	}
+	all := job
+	job = c.reading(job)
 	c, decided, err := c.decidedBy(job, p)
 	if err != nil {
 		return nil, err
@@ -36,7 +38,7 @@ func (c *Cluster) Predict(job Job, sizes []int64) (*fabric.Prediction, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.Remarks = append(p.Remarks, c.unread(job.Env)...)
+	p.Remarks = append(p.Remarks, c.settingsSaid(all)...)
 	return p, nil
 }
 

@@ -80,7 +80,13 @@ func TestForced(t *testing.T) {
 		want        string // "Ring/LL", or part of the error
 	}{
 		{two, fabric.AllReduce, "Ring", "LL", "Ring/LL"},
-		{two, fabric.AllReduce, "RING?", "", "Ring/Simple"},
+		{two, fabric.AllReduce, "RING?", "", `ends the job: algorithm "RING?": unknown`},
+		{two, fabric.AllReduce, " Ring", "", `algorithm " Ring": unknown`},
+		{two, fabric.AllReduce, ",ring,,", "", "Ring/Simple"},
+		{two, fabric.AllReduce, "^", "", "NVLSTree/Simple"},
+		{two, fabric.AllReduce, "AllReduces:Ring", "", `collective "AllReduces"`},
+		{two, fabric.AllReduce, "allreduce:tree;broadcast:ring", "", "Tree/"},
+		{two, fabric.AllReduce, "", "^Simple,LL", "Ring/LL128"},
 		{two, fabric.AllReduce, "tree", "ll128", "Tree/LL128"},
 		{two, fabric.AllReduce, "^NVLSTree,Tree", "Simple", "Ring/Simple"},
 		{two, fabric.AllReduce, "Tree;allgather:Ring", "LL", "Tree/LL"},
@@ -148,8 +154,23 @@ func TestSettings(t *testing.T) {
 	if near, far := top(two, base), top(two, with("NCCL_NET_GDR_LEVEL", "LOC")); far.NICGBs > 0.6*near.Bound.BusBW/8 || far.BusBW >= near.BusBW {
 		t.Errorf("without GPUDirect: %.1f of %.1f GB/s", far.BusBW, near.BusBW)
 	}
-	if _, err := one.Predict(with("NCCL_MAX_NCHANNELS", "many"), []int64{8}); err == nil {
-		t.Error("NCCL_MAX_NCHANNELS=many: no error")
+	for _, same := range [][2]Job{ // what NCCL makes of a value
+		{with("NCCL_MAX_NCHANNELS", "many"), with("NCCL_MAX_NCHANNELS", "1")},
+		{with("NCCL_MAX_NCHANNELS", "0x2"), with("NCCL_MAX_NCHANNELS", "2")},
+		{with("NCCL_MAX_NCHANNELS", ""), base},
+		{with("NCCL_MIN_NCHANNELS", "-1"), base},
+		{with("NCCL_NVLS_ENABLE", "no"), with("NCCL_NVLS_ENABLE", "0")},
+		{with("NCCL_P2P_DISABLE", " 1"), with("NCCL_P2P_DISABLE", "1")},
+		{with("NCCL_P2P_DISABLE", "2"), base},
+		{with("NCCL_NTHREADS", "100"), base},
+	} {
+		if got, want := top(one, same[0]), top(one, same[1]); got.BusBW != want.BusBW || got.Algorithm != want.Algorithm {
+			t.Errorf("%v: %s %.1f GB/s; %v: %s %.1f", same[0].Env, got.Algorithm, got.BusBW, same[1].Env, want.Algorithm, want.BusBW)
+		}
+	}
+	older := Job{Collective: fabric.AllReduce, Env: map[string]string{"NCCL_MAX_NRINGS": "2", "NCCL_MAX_NCHANNELS": "4"}}
+	if got, want := top(one, older), top(one, with("NCCL_MAX_NCHANNELS", "4")); got.BusBW != want.BusBW {
+		t.Errorf("the older name beside the newer one: %.1f GB/s, want %.1f", got.BusBW, want.BusBW)
 	}
 	all := predict(t, one, Job{Collective: fabric.AllReduce, Processes: 1}, 8)[0]
 	each := predict(t, one, base, 8)[0]
@@ -232,15 +253,15 @@ func TestBadInput(t *testing.T) {
 		})
 	}
 	for want, hw := range map[string]fabric.Hardware{
-		"gpus_per_node: unspecified":        {GPU: "mystery"},
-		"its links are needed":              {GPU: "mystery", GPUsPerNode: 8},
-		`net "none" cannot connect 2 nodes`: {GPU: "h100", Nodes: 2, Net: "none"},
-		`net "token-ring": unknown`:         {GPU: "h100", Nodes: 2, Net: "token-ring", NICsPerNode: 8, NICGbps: 400},
-		"nodes 40000 is not between":        {GPU: "h100", Nodes: 40000},
-		"nic_gbps NaN is not between":       {GPU: "h100", Nodes: 2, NICGbps: math.NaN()},
-		"oversubscription -1 is not":        {GPU: "h100", Nodes: 2, Oversubscription: -1},
-		`machine "hgx-x" is not in`:         {Machine: "hgx-x"},
-		"nics_per_node and nic_gbps":        {GPU: "h100", Nodes: 2, Net: "ss11"},
+		"gpus_per_node: unspecified":                   {GPU: "mystery"},
+		"its links are needed":                         {GPU: "mystery", GPUsPerNode: 8},
+		`net "none" cannot connect 2 nodes`:            {GPU: "h100", Nodes: 2, Net: "none"},
+		`net "token-ring": unknown`:                    {GPU: "h100", Nodes: 2, Net: "token-ring", NICsPerNode: 8, NICGbps: 400},
+		"nodes 40000 is not between":                   {GPU: "h100", Nodes: 40000},
+		"nic_gbps NaN is not between":                  {GPU: "h100", Nodes: 2, NICGbps: math.NaN()},
+		"oversubscription -1 is not":                   {GPU: "h100", Nodes: 2, Oversubscription: -1},
+		`machine "hgx-x" is not in`:                    {Machine: "hgx-x"},
+		"nics_per_node (--nics) and nic_gbps (--rate)": {GPU: "h100", Nodes: 2, Net: "ss11"},
 	} {
 		if _, err := New(loaded(t), hw); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%+v: want %q, got %v", hw, want, err)

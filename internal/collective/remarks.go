@@ -48,7 +48,7 @@ func (c *Cluster) remarks(job Job, options []option, sizes []int64) (out []strin
 	if c.nodes() > 1 && c.local() > 8 {
 		out = append(out, "20 racks of GB200 measured 406 GB/s, half of what is expected of them: which NICs of a rack carry data, and how they reach its GPUs, is not stated; the band holds it")
 	}
-	if why := c.refusesCollNet(CollNetDirect, settings{collnet: true}); job.Env["NCCL_COLLNET_ENABLE"] == "1" && c.nodes() > 1 && !c.gpu.amd && c.gpu.nvls == 0 && why != "" {
+	if why := c.refusesCollNet(CollNetDirect, settings{collnet: true}); job.is("NCCL_COLLNET_ENABLE", 1) && c.nodes() > 1 && !c.gpu.amd && c.gpu.nvls == 0 && why != "" {
 		out = append(out, "NCCL_COLLNET_ENABLE=1: "+why+": this is what the other algorithms reach; with SHARP four nodes of A100 reached 0.85 of it")
 	}
 	largest := slices.Max(sizes)
@@ -113,13 +113,12 @@ func OverSockets(cat *catalog.Catalog, hw fabric.Hardware, env map[string]string
 	}
 	net := cmp.Or(known.Net, cat.FabricOf(fabric.InfiniBand))
 	f := cat.Fabrics[net]
-	disabled, _ := strconv.Atoi(strings.TrimSpace(env["NCCL_IB_DISABLE"]))
 	switch {
 	case f.Sockets:
 		return hw, ""
 	case strings.EqualFold(env["NCCL_NET"], "Socket"):
 		why = "NCCL_NET=" + env["NCCL_NET"]
-	case disabled != 0 && f.Transport != "":
+	case (Job{Env: env}).integer("NCCL_IB_DISABLE", 0) != 0 && f.Transport != "":
 		why = "NCCL_IB_DISABLE=" + env["NCCL_IB_DISABLE"]
 	default:
 		return hw, ""

@@ -37,6 +37,10 @@ func FromSystem(cat *catalog.Catalog, s *ncclgraph.System, hw fabric.Hardware) (
 	if err != nil {
 		return nil, err
 	}
+	c.fewerLinks(s)
+	if n := traysOf(cat, hw); n > 1 {
+		c.assume("a topology file and facts are of one machine", "each machine is its own node: NVLink that joins %d of them is left out, which --machine of the catalog counts", n)
+	}
 	c.searchIn(s)
 	c.mixedSM = slices.ContainsFunc(s.GPUs, func(g ncclgraph.GPUNode) bool { return g.SM != s.GPUs[0].SM })
 	if c.nodes() > 1 {
@@ -122,6 +126,23 @@ func gpuOf(cat *catalog.Catalog, s *ncclgraph.System) string {
 		}
 	}
 	return best
+}
+
+// fewerLinks lowers the rates between the GPUs of a machine to those of its slowest GPU, where that has fewer links than GPUs of
+// its kind: in a ring, in a tree and at a switch all go at the pace of one. Without any link of that GPU they are not known to be fewer.
+func (c *Cluster) fewerLinks(s *ncclgraph.System) {
+	const same = 0.99 // links are whole ones, of 18 at most
+	if c.gpu.amd || c.gpu.wiring == overPCIe || c.gpu.model == 0 {
+		return
+	}
+	slowest, gbs := s.FewestLinks()
+	share := gbs / c.gpu.model
+	if share <= 0 || share > same {
+		return
+	}
+	c.gpu.ring, c.gpu.model, c.gpu.limit, c.gpu.nvls = c.gpu.ring*share, gbs, c.gpu.limit*share, c.gpu.nvls*share
+	c.unmeasured = true
+	c.assume("nvlink of the topology", "%s has %.0f %% of the NVLink of %s: all GPUs of a machine go at its pace", slowest.Name, 100*share, c.hw.GPU)
 }
 
 func fromNETs(s *ncclgraph.System, hw *fabric.Hardware) {

@@ -1,6 +1,7 @@
 package collective
 
 import (
+	"math"
 	"strings"
 	"testing"
 
@@ -31,15 +32,21 @@ func inGuest(switches bool) string {
 
 func guest(t *testing.T, switches bool) *Cluster {
 	t.Helper()
-	d, err := ncclxml.Parse([]byte(inGuest(switches)))
+	return inText(t, inGuest(switches), 2)
+}
+
+// inText is the cluster of nodes that a topology file describes.
+func inText(t *testing.T, text string, nodes int) *Cluster {
+	t.Helper()
+	d, err := ncclxml.Parse([]byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := ncclgraph.NewSystem(d, ncclgraph.Options{Nodes: 2})
+	s, err := ncclgraph.NewSystem(d, ncclgraph.Options{Nodes: nodes})
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := FromSystem(loaded(t), s, fabric.Hardware{Nodes: 2, Net: "ib"})
+	c, err := FromSystem(loaded(t), s, fabric.Hardware{Nodes: nodes, Net: "ib"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,5 +113,17 @@ func TestFabricOfAnotherVendor(t *testing.T) {
 		if c.hw.Net != want {
 			t.Errorf("NICs of %s: fabric %s, want %s", vendor, c.hw.Net, want)
 		}
+	}
+}
+
+// TestFewerLinks: where one GPU has a third of its NVLinks, all go at its pace, and the bound says so.
+func TestFewerLinks(t *testing.T) {
+	at := func(links string) fabric.PredictionRow {
+		text := strings.Replace(inGuest(true), `count="18"`, `count="`+links+`"`, 1)
+		return predict(t, inText(t, text, 1), Job{Collective: fabric.AllReduce}, 8<<30)[0]
+	}
+	whole, third := at("18"), at("6")
+	if ratio := third.BusBW / whole.BusBW; math.Abs(ratio-1./3) > 0.01 || third.Bound.BusBW > 0.34*whole.Bound.BusBW || third.Band[1] > third.Bound.BusBW {
+		t.Errorf("a third of the links of one GPU: %.1f of %.1f GB/s, band %v, bound %.1f", third.BusBW, whole.BusBW, third.Band, third.Bound.BusBW)
 	}
 }

@@ -2,6 +2,7 @@ package collective
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 
 	"railwright.dev/railwright/internal/fabric"
@@ -21,7 +22,7 @@ func Compare(all []*fabric.Prediction) (*fabric.Upgrade, error) {
 	}
 	for _, p := range all {
 		if p.NCCL == "" {
-			return nil, errors.New("versions of NCCL: nothing to compare: no tuning table of NCCL chooses here")
+			return nil, nothingToCompare(first.Collective)
 		}
 		if len(p.Rows) != len(first.Rows) {
 			return nil, errors.New("versions of NCCL: predictions of different sizes")
@@ -39,6 +40,14 @@ func Compare(all []*fabric.Prediction) (*fabric.Upgrade, error) {
 	}
 	u.Moves = moves(u.Moves, u.Rows)
 	return u, nil
+}
+
+// nothingToCompare says why no version of NCCL chooses.
+func nothingToCompare(c fabric.Collective) error {
+	if _, tuned := functionOf(c); !tuned {
+		return fmt.Errorf("versions of NCCL: nothing to compare: %s is sends and receives, for which no version chooses an algorithm by size", c)
+	}
+	return errors.New("versions of NCCL: nothing to compare: GPUs of AMD have RCCL, of which one version is predicted at a time")
 }
 
 // addEach appends what is not there yet.

@@ -69,3 +69,11 @@ func (v NCCLVersion) String() string {
 	}
 	return fmt.Sprintf("%d.%d.%d", major, rest/100, rest%100)
 }
+
+// Minor is the middle number of a version: 30 of 2.30.7; 0 of one that is unknown.
+func (v NCCLVersion) Minor() int {
+	if v < 10000 { // up to 2.8 the first number counts thousands
+		return int(v) % 1000 / 100
+	}
+	return int(v) % 10000 / 100
+}

@@ -51,6 +51,7 @@ type predictInput struct {
 	Env        []string `json:"env,omitempty" jsonschema:"environment of NCCL, each NAME=VALUE, such as NCCL_ALGO=Ring"`
 	Procs      int      `json:"procs,omitempty" jsonschema:"processes per machine; default one per GPU"`
 	PerThread  int      `json:"per_thread,omitempty" jsonschema:"GPUs for which one thread of a process launches kernels, -g of nccl-tests; default as procs says"`
+	Iterations int      `json:"iterations,omitempty" jsonschema:"launches of the test before it waits, -n of nccl-tests; default 20"`
 	DType      string   `json:"dtype,omitempty" jsonschema:"type of the elements; default float"`
 	Tuning     string   `json:"tuning,omitempty" jsonschema:"path of an NCCL debug log whose tuning table is used"`
 	NCCL       []string `json:"nccl,omitempty" jsonschema:"version of NCCL, such as 2.30.7; two versions or more are compared: where choices move, what each size gains or loses"`

@@ -44,6 +44,9 @@ func load() (*names, error) {
 	if err := each("rccl", n.addRCCL); err != nil { // after NCCL, whose kinds it takes
 		return nil, err
 	}
+	if err := each("silent", n.addSilent); err != nil { // after both
+		return nil, err
+	}
 	for name := range n.byName {
 		n.names = append(n.names, name)
 	}
@@ -91,6 +94,19 @@ func (n *names) addRCCL(f []string) error {
 		v.Kind = Kind(f[1])
 	}
 	v.Name, v.RCCL = f[0], true
+	n.byName[f[0]] = v
+	return nil
+}
+
+func (n *names) addSilent(f []string) error {
+	if len(f) != 2 || f[1] == "" {
+		return fmt.Errorf("want name, what it decides; got %d fields", len(f))
+	}
+	v, known := n.byName[f[0]]
+	if !known {
+		return fmt.Errorf("%s: neither NCCL nor RCCL reads it", f[0])
+	}
+	v.Silent = true
 	n.byName[f[0]] = v
 	return nil
 }

@@ -100,6 +100,47 @@ func TestNearest(t *testing.T) {
 	}
 }
 
+func TestRead(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		minor int
+		want  bool
+	}{
+		{"NCCL_IB_HCA", 16, true}, {"NCCL_IB_PKEY_VALUE", 30, false}, {"NCCL_IB_PKEY_VALUE", 31, true}, {"NCCL_MNNVL", 20, true}, {"NCCL_MNNVL", 21, false},
+		{"RCCL_MSCCL_ENABLE", 30, false},
+	} {
+		if v, _ := Known(c.name); v.Read(c.minor) != c.want {
+			t.Errorf("%s, 2.%d: %v", c.name, c.minor, !c.want)
+		}
+	}
+}
+
+func TestQuiet(t *testing.T) {
+	for name, want := range map[string]bool{"NCCL_DEBUG": true, "NCCL_DEBUG_FILE": true, "NCCL_IB_TIMEOUT": true, "NCCL_IB_TC": false, "NCCL_HOSTID": false} {
+		if v, _ := Known(name); v.Quiet() != want {
+			t.Errorf("%s: %v", name, !want)
+		}
+	}
+}
+
+func TestTaken(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		n, want int64
+		why     string
+	}{
+		{"NCCL_NTHREADS", 100, 512, "multiple of 32"}, {"NCCL_NTHREADS", 1024, 512, "at most 512"}, {"NCCL_NTHREADS", 32, 64, "at least 64"}, {"NCCL_NTHREADS", 256, 256, ""},
+		{"NCCL_NTHREADS", 0, 0, ""}, {"NCCL_LL128_NTHREADS", 640, 640, ""}, {"NCCL_LL128_NTHREADS", 64, 160, "at least 160"},
+		{"NCCL_MIN_NCHANNELS", 99, 64, "at most 64"}, {"NCCL_MAX_NCHANNELS", 0, 1, "at least 1"}, {"NCCL_MAX_NCHANNELS", -2, -2, ""}, {"NCCL_SOCKET_NTHREADS", 32, 16, "at most 16"},
+		{"NCCL_IB_TC", 1 << 20, 1 << 20, ""},
+	} {
+		got, why := Taken(c.name, c.n)
+		if got != c.want || c.why == "" && why != "" || !strings.Contains(why, c.why) {
+			t.Errorf("%s=%d: %d, %q; want %d, %q", c.name, c.n, got, why, c.want, c.why)
+		}
+	}
+}
+
 func TestReaders(t *testing.T) {
 	for name, want := range map[string]string{
 		"NCCL_IB_HCA": "NCCL and RCCL", "NCCL_IB_PKEY_VALUE": "NCCL since 2.31", "NCCL_MNNVL": "NCCL 2.20 to 2.20",
@@ -119,7 +160,8 @@ func TestProblem(t *testing.T) {
 		{"NCCL_IB_HCA", "mlx5_0,mlx5_1", ""}, {"NCCL_IB_HCA", "^=mlx5_0:1,mlx5_1:1", ""}, {"NCCL_IB_HCA", "mlx5_0,", ""},
 		{"NCCL_IB_HCA", "mlx5_0, mlx5_1", "blank beside \"mlx5_1\""}, {"NCCL_IB_HCA", "mlx5_0 mlx5_1", "one name"},
 		{"NCCL_IB_HCA", "mlx5_0,^mlx5_1", "whole list"}, {"NCCL_IB_HCA", "=^mlx5_1", "whole list"}, {"NCCL_SOCKET_IFNAME", "^lo,docker", ""},
-		{"NCCL_P2P_LEVEL", "nvl", ""}, {"NCCL_P2P_LEVEL", "4", ""}, {"NCCL_P2P_LEVEL", "NVLINK", "one of"},
+		{"NCCL_P2P_LEVEL", "NVL", ""}, {"NCCL_P2P_LEVEL", "nvl", "NVL, in capitals"}, {"NCCL_P2P_LEVEL", " SYS", "without blanks"}, {"NCCL_P2P_LEVEL", "4", ""},
+		{"NCCL_P2P_LEVEL", "NVLINK", "one of"}, {"NCCL_P2P_LEVEL", "PORT", "one of"}, {"NCCL_P2P_LEVEL", "-1", "one of"}, {"NCCL_NET_MERGE_LEVEL", "PORT", ""},
 		{"NCCL_DEBUG", "info", ""}, {"NCCL_DEBUG", "DEBUG", "one of"}, {"NCCL_SOCKET_FAMILY", "IPv4", "AF_INET"}, {"NCCL_SET_THREAD_NAME", "yes", "1 or 0"},
 		{"NCCL_ALGO", "Ring", ""},
 	} {

@@ -3,7 +3,6 @@ package ncclenv
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 )
 
@@ -23,9 +22,7 @@ func (v Variable) Problem(value string) string {
 	case Interfaces, HCAs:
 		return listProblem(value)
 	case Distance:
-		if _, err := strconv.Atoi(value); err != nil && !slices.Contains(distances(), strings.ToUpper(value)) {
-			return "it takes one of " + strings.Join(distances(), ", ")
-		}
+		return distanceProblem(v.Name, value)
 	case Level:
 		if !slices.Contains(levels(), strings.ToUpper(value)) {
 			return "it takes one of " + strings.Join(levels(), ", ") + "; with any other word nothing is printed"
@@ -77,9 +74,21 @@ func listProblem(value string) string {
 	return ""
 }
 
-// distances are the words of NCCL_P2P_LEVEL and its like: levels of docs/userguide/source/env.rst and src/graph/topo.h.
-func distances() []string {
-	return []string{"LOC", "NVL", "NVB", "C2C", "PIX", "PXB", "P2C", "PXN", "PHB", "SYS", "PORT"}
+// distanceProblem follows ncclGetLevel of src/graph/paths.cc: words are compared as they stand, up to SYS; what begins with a digit is
+// an old number; anything else counts as unset, without a message. Ports of a NIC are a distance between NICs only.
+func distanceProblem(name, value string) string {
+	known := []string{"LOC", "NVL", "NVB", "C2C", "PIX", "PXB", "P2C", "PXN", "PHB", "SYS"}
+	if name == "NCCL_NET_MERGE_LEVEL" {
+		known = append(known, "PORT")
+	}
+	if slices.Contains(known, value) || value[0] >= '0' && value[0] <= '9' {
+		return ""
+	}
+	said := "it takes one of " + strings.Join(known, ", ") + "; NCCL keeps its default"
+	if slices.Contains(known, strings.ToUpper(strings.TrimSpace(value))) {
+		said = "it takes " + strings.ToUpper(strings.TrimSpace(value)) + ", in capitals and without blanks; NCCL keeps its default"
+	}
+	return said
 }
 
 // levels are those of NCCL_DEBUG: src/debug.cc of NCCL, and of RCCL, which has ERROR and NONE too.

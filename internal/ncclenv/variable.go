@@ -2,6 +2,7 @@ package ncclenv
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	"railwright.dev/railwright/internal/fabric"
@@ -29,10 +30,11 @@ const (
 	Text       Kind = "text"
 )
 
-// Versions of NCCL whose libraries were read.
+// Versions of NCCL whose libraries were read, and of RCCL, whose source was.
 const (
-	Oldest = "2.16"
-	Newest = "2.32"
+	Oldest     = "2.16"
+	Newest     = "2.32"
+	NewestRCCL = "2.27"
 )
 
 // Variable is one that NCCL, RCCL or both read.
@@ -43,6 +45,25 @@ type Variable struct {
 	Until string // last version of NCCL that reads it; empty: Newest, and perhaps later ones
 	NCCL  bool   // NCCL reads it
 	RCCL  bool   // RCCL reads it
+	// Silent: it takes no part in the time of a collective on machines without a fault (data/silent.tsv).
+	Silent bool
+}
+
+// Quiet reports whether a variable only says what is printed, or something else that takes no part in the time of a collective.
+func (v Variable) Quiet() bool {
+	return v.Silent || v.Kind == Level || v.Kind == Subsystems || strings.HasPrefix(v.Name, "NCCL_DEBUG")
+}
+
+// Read reports whether a minor version of NCCL, such as 30 of 2.30, reads the variable.
+func (v Variable) Read(minor int) bool {
+	return v.NCCL && (v.Since == "" || minorOf(v.Since) <= minor) && (v.Until == "" || minor <= minorOf(v.Until))
+}
+
+// minorOf reads 30 out of 2.30.
+func minorOf(version string) int {
+	_, minor, _ := strings.Cut(version, ".")
+	n, _ := strconv.Atoi(minor) // data of this package, which a test reads
+	return n
 }
 
 // Ours reports whether a name is one of NCCL or RCCL, or meant to be: it begins as theirs do.

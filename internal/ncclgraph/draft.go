@@ -67,7 +67,7 @@ func newSearch(s *System, id GraphID, pattern Pattern, minimum, maximum int) *se
 		c.netBW[i] = net.bw
 	}
 	if len(s.nodes[nodeNET]) > 1 && (pattern == PatternRing || pattern == PatternBalancedTree || pattern == PatternSplitTree) {
-		c.crossNIC = int(s.options.integer("NCCL_CROSS_NIC", 2))
+		c.crossNIC = int(s.options.Integer("NCCL_CROSS_NIC", 2))
 	}
 	c.done = map[settings]int{}
 	c.lists = make([][]*netOrder, gpus+1)

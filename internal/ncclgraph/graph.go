@@ -174,12 +174,12 @@ func graphOf(graphs []Graph, id GraphID) Graph {
 
 // mostChannels is NCCL_MAX_NCHANNELS, or by its old name NCCL_MAX_NRINGS.
 func (o Options) mostChannels() int {
-	n := o.integer("NCCL_MAX_NRINGS", maxChannels)
-	return int(max(min(o.integer("NCCL_MAX_NCHANNELS", n), maxChannels), 1))
+	n := o.Integer("NCCL_MAX_NRINGS", maxChannels)
+	return int(max(min(o.Integer("NCCL_MAX_NCHANNELS", n), maxChannels), 1))
 }
 
 // leastChannels is NCCL_MIN_NCHANNELS, or by its old name NCCL_MIN_NRINGS.
 func (o Options) leastChannels() int {
-	n := o.integer("NCCL_MIN_NRINGS", 0)
-	return int(max(min(o.integer("NCCL_MIN_NCHANNELS", n), maxChannels), 0))
+	n := o.Integer("NCCL_MIN_NRINGS", 0)
+	return int(max(min(o.Integer("NCCL_MIN_NCHANNELS", n), maxChannels), 0))
 }

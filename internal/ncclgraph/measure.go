@@ -187,3 +187,19 @@ func (s *System) FullyConnected() bool {
 	}
 	return len(gpus) > 1
 }
+
+// FewestLinks is the GPU whose NVLink or XGMI to the others and to switches is slowest, and that rate as NCCL counts it, GB/s.
+func (s *System) FewestLinks() (gpu GPUNode, gbs float64) {
+	for i, n := range s.nodes[nodeGPU] {
+		sum := 0.0
+		for _, l := range n.links {
+			if l.typ == linkNVL {
+				sum += float64(l.bw)
+			}
+		}
+		if i == 0 || sum < gbs {
+			gpu, gbs = s.GPUs[i], sum
+		}
+	}
+	return gpu, gbs
+}

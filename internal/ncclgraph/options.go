@@ -16,8 +16,9 @@ type Options struct {
 	Version fabric.NCCLVersion // of NCCL: one of Versions; 0 is the newest
 }
 
-// integer is a numeric setting as NCCL reads it: text that is not a number is 0, not the default.
-func (o Options) integer(name string, standard int64) int64 {
+// Integer is a numeric setting as NCCL reads it: text that is not a number is 0, not the default; an empty one is the default
+// (nccl, src/misc/param.cc, ncclLoadParam).
+func (o Options) Integer(name string, standard int64) int64 {
 	text, ok := o.Env[name]
 	if !ok || text == "" {
 		return standard
@@ -45,7 +46,7 @@ func (o Options) gdrLevel() PathType {
 	if level, ok := parseLevel(o.Env["NCCL_NET_GDR_LEVEL"]); ok {
 		return level
 	}
-	if o.integer("NCCL_NET_GDR_C2C", 1) != 0 {
+	if o.Integer("NCCL_NET_GDR_C2C", 1) != 0 {
 		return PathP2C
 	}
 	return PathPXB
@@ -53,10 +54,10 @@ func (o Options) gdrLevel() PathType {
 
 // pxnLevel is the furthest path from a NIC to the GPU that relays for others; ok is false where PXN is off.
 func (o Options) pxnLevel() (PathType, bool) {
-	if o.integer("NCCL_PXN_DISABLE", 0) == 1 {
+	if o.Integer("NCCL_PXN_DISABLE", 0) == 1 {
 		return PathLOC, false
 	}
-	if o.integer("NCCL_PXN_C2C", 1) != 0 {
+	if o.Integer("NCCL_PXN_C2C", 1) != 0 {
 		return PathP2C, true
 	}
 	return PathPXB, true

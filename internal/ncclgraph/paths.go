@@ -101,7 +101,7 @@ func (s *System) advance(base, n *node, l *link) bool {
 	bw := min(path.bw, l.bw)
 	// A GPU forwards only between NVLinks, and only one of them.
 	if n != base && n.typ == nodeGPU &&
-		(s.options.integer("NCCL_NVB_DISABLE", 0) != 0 || l.typ != linkNVL || far.typ != nodeGPU || path.count > 1) {
+		(s.options.Integer("NCCL_NVB_DISABLE", 0) != 0 || l.typ != linkNVL || far.typ != nodeGPU || path.count > 1) {
 		return false
 	}
 	if far0.bw != 0 && far0.count <= path.count || far0.bw >= bw {
@@ -205,7 +205,7 @@ func (s *System) divertPeers() error {
 // netIsFaster reports whether two GPUs of a host would use the network: each has a near NIC that is faster than the
 // path between them (ncclTopoCheckNet). Neither P2P nor shared memory is used then.
 func (s *System) netIsFaster(a, b *node) bool {
-	if s.options.integer("NCCL_NET_DISABLE_INTRA", 0) == 1 {
+	if s.options.Integer("NCCL_NET_DISABLE_INTRA", 0) == 1 {
 		return false
 	}
 	between := a.routes[nodeGPU][b.index].bw
@@ -313,7 +313,7 @@ func (s *System) gdrWorks(gpu, net *node, read bool) bool {
 
 // gdrReads: before Ampere a NIC reads a GPU's memory only where NVLink keeps PCIe free.
 func (s *System) gdrReads(gpu *node) bool {
-	setting := s.options.integer("NCCL_NET_GDR_READ", -2)
+	setting := s.options.Integer("NCCL_NET_GDR_READ", -2)
 	if setting == 0 {
 		return false
 	}

@@ -52,7 +52,7 @@ func (s *System) Search(id GraphID, minChannels, mostChannels int) Graph {
 // excluded returns why NCCL does not search a graph at all.
 func (s *System) excluded(id GraphID) string {
 	gpus := len(s.nodes[nodeGPU])
-	collNet := s.options.integer("NCCL_COLLNET_ENABLE", 0) == 1
+	collNet := s.options.Integer("NCCL_COLLNET_ENABLE", 0) == 1
 	switch {
 	case (id == GraphCollNetChain || id == GraphCollNetDirect) && !collNet:
 		return "NCCL_COLLNET_ENABLE is not 1"
@@ -60,7 +60,7 @@ func (s *System) excluded(id GraphID) string {
 		return ""
 	case s.AMD:
 		return "AMD GPUs have no NVLS"
-	case s.options.integer("NCCL_NVLS_ENABLE", 2) == 0:
+	case s.options.Integer("NCCL_NVLS_ENABLE", 2) == 0:
 		return "NCCL_NVLS_ENABLE is 0"
 	case len(s.nodes[nodeNVS]) == 0:
 		return "no NVSwitch"

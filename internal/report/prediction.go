@@ -58,13 +58,16 @@ func Prediction(w io.Writer, x *fabric.Prediction, o TextOptions) error {
 func predictionAnswer(x *fabric.Prediction) answer {
 	best := plateau(x.Rows)
 	terms := []string{draw.Rate(best.BusBW) + " GB/s at " + draw.Bytes(best.Size)}
+	brief := slices.Clone(terms)
 	if healthy := span(best.Band[0], best.Band[1], " to "); healthy != "?" {
 		terms = append(terms, "healthy is "+healthy)
+		brief = append(brief, "healthy "+span(best.Band[0], best.Band[1], "-"))
 	}
 	if finite(best.Bound.BusBW) && best.Bound.BusBW > 0 {
-		terms = append(terms, "bound "+draw.Rate(best.Bound.BusBW))
+		bound := "bound " + draw.Rate(best.Bound.BusBW)
+		terms, brief = append(terms, bound), append(brief, bound)
 	}
-	return answer{word: "EXPECTED", color: bold, before: cut(orElse(string(x.Collective), "collective")) + " busbw ", terms: terms}
+	return answer{word: "EXPECTED", color: bold, before: cut(orElse(string(x.Collective), "collective")) + " busbw ", terms: terms, brief: brief}
 }
 
 // plateau is the row with the most bandwidth.
@@ -99,7 +102,10 @@ func hardwareText(h fabric.Hardware) string {
 	add(h.GPUsPerNode > 0, "%d x %s per node", h.GPUsPerNode, gpus)
 	add(h.GPUsPerNode == 0 && h.GPU != "", "%s", h.GPU)
 	nics := "NICs"
-	if h.NIC != "" {
+	switch {
+	case h.NICsPerNode == 1 && h.NIC == "":
+		nics = "NIC"
+	case h.NIC != "":
 		nics = "x " + h.NIC
 	}
 	if finite(h.NICGbps) && h.NICGbps > 0 {
@@ -224,15 +230,20 @@ func (p *printer) assumptions(all []fabric.Assumption) {
 	}
 	list, more := bounded(all, most)
 	var lines []string
+	shortened := false
 	for _, a := range list {
 		line := evidenceText(fabric.Evidence{Source: a.Source, Value: a.What})
 		if !p.o.Verbose {
-			line = short(line, p.width()-fieldIndent)
+			whole := line
+			line = short(whole, p.width()-fieldIndent)
+			shortened = shortened || line != whole
 		}
 		lines = append(lines, line)
 	}
 	if more > 0 {
 		lines = append(lines, fmt.Sprintf("and %d more; %s", more, p.where()))
+	} else if shortened {
+		lines = append(lines, "-v shows them in full")
 	}
 	p.fields("assumed", lines)
 }

@@ -59,7 +59,11 @@ func upgradeAnswer(x *fabric.Upgrade) answer {
 	}
 	a.terms = []string{fmt.Sprintf("%d of %s move", moved, fabric.Count(len(x.Rows), "size"))}
 	a.brief = []string{fmt.Sprintf("%d of %d move", moved, len(x.Rows))}
-	for _, r := range []fabric.UpgradeRow{best, worst} {
+	ends := []fabric.UpgradeRow{best, worst}
+	if best.Size == worst.Size {
+		ends = ends[:1]
+	}
+	for _, r := range ends {
 		if r.Gain > 0 || r.Gain < 0 {
 			words := map[bool]string{true: "at most ", false: "at least "}[r.Gain > 0]
 			a.terms = append(a.terms, words+percent(r.Gain)+" at "+draw.Bytes(r.Size))
