@@ -16,8 +16,9 @@ func (s *observed) fixing(out *fabric.Explained, p *point, predict Predictor) {
 	env := s.environment(p)
 	var faults, likely []Fault
 	var of []int // the cause of each fault
+	shares := sharesOf(s.seen)
 	for i, c := range out.Causes {
-		everyday := c.ID == fabric.CauseNCCLSettings && c.Confidence < named // forced to measure, say
+		everyday := c.ID == fabric.CauseNCCLSettings && c.Confidence < named && shares[c.ID] == 0 // forced to measure, say
 		if harmless(c.ID) || everyday || len(faults) == maxFaults {
 			continue
 		}
@@ -109,6 +110,11 @@ func (s *observed) without(p *point) float64 {
 	}
 	slices.Sort(rates)
 	return rates[len(rates)/2]
+}
+
+// settable are the causes that settings can make.
+func settable() []fabric.CauseID {
+	return []fabric.CauseID{fabric.CauseSocketFallback, fabric.CauseGDRDisabled, fabric.CauseHCASubset, fabric.CauseP2PChannels, fabric.CauseNCCLSettings}
 }
 
 // settingsOf are the settings that can make a cause (NCCL user guide, environment variables).

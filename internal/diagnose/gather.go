@@ -1,6 +1,7 @@
 package diagnose
 
 import (
+	"slices"
 	"strings"
 
 	"railwright.dev/railwright/internal/evidence"
@@ -9,6 +10,7 @@ import (
 
 // gather adds what numbers, logs, settings and findings show to what texts and messages say.
 func (s *observed) gather(in Input) {
+	s.settings = slices.DeleteFunc(s.settings, func(v setting) bool { return slices.Contains(s.overruled, v.name) })
 	s.measureNetwork()
 	s.measurePath()
 	s.measureNode()
@@ -24,6 +26,7 @@ func (s *observed) gather(in Input) {
 	s.measureChanges()
 	s.measurePort(in.PortGbps)
 	s.addSettings(s.idle(in.Predict))
+	s.addPredicted(in.Predict)
 	s.addFindings()
 	s.addOutcomes()
 	s.measureStop()

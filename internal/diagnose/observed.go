@@ -25,7 +25,8 @@ type observed struct {
 	platforms platformSet // of which the first of seen speak
 	heard     int         // how many of seen these are
 	settings  []setting
-	shape     shape // of a table
+	overruled []string // names of settings that were hardly in force, by what was measured
+	shape     shape    // of a table
 	logs      []*fabric.NCCLLog
 	said      []quantity // bandwidths that sentences tell
 	cutShort  bool       // the table has a banner and no footer: its run did not end by itself
