@@ -13,7 +13,7 @@ func (s *observed) gather(in Input) {
 	s.settings = slices.DeleteFunc(s.settings, func(v setting) bool { return slices.Contains(s.overruled, v.name) })
 	s.measureNetwork()
 	s.measurePath()
-	s.measureNode()
+	s.measureNode(in.Machines)
 	s.measurePerftest()
 	s.measurePairs()
 	s.measureCollectives()

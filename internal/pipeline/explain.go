@@ -122,6 +122,13 @@ func (k knownMachines) With(gpu string, perNode int) []string {
 	return ids
 }
 
+// Linked reports whether GPUs of an id or a short name are joined by links of their own. Those that bridges may join in pairs
+// are not: between more than two of them is PCIe.
+func (k knownMachines) Linked(gpu string) (linked, ok bool) {
+	_, m, err := k.cat.GPU(gpu)
+	return m.ScaleUp.Value > 0, err == nil
+}
+
 // WithPlugin returns the machines with a GPU for which their cloud installs a network plugin of NCCL, sorted.
 func (k knownMachines) WithPlugin(gpu, plugin string) []string {
 	return slices.DeleteFunc(k.With(gpu, 0), func(id string) bool { return !strings.EqualFold(k.cat.Machines[id].NCCLPlugin, plugin) })
