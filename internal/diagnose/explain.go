@@ -59,7 +59,7 @@ func Explain(results []fabric.Result, in Input) (*fabric.Explanation, error) {
 		return nil, err
 	}
 	results, noted := withNotes(results)
-	observations, shared := make([]*observed, len(results)), &call{spoken: spoken{}, found: foundBy(in.Findings)}
+	observations, shared := make([]*observed, len(results)), &call{spoken: spoken{}, found: foundBy(in.Findings), taken: map[string]bool{}}
 	for i := range results {
 		known := in
 		known.Hardware = recognise(in.Hardware, noted[i])

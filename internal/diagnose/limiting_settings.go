@@ -35,22 +35,23 @@ func (o *observer) checkLimitingSettings(p point, job Job) {
 	if p.algorithm != "" {
 		free.Env = map[string]string{"NCCL_ALGO": p.algorithm}
 	}
-	hw := o.s.hw
-	hw.Nodes = p.nodes
-	size := p.size
-	if size <= 0 {
-		size = plateau / 2
-	}
-	if o.in.Predict == nil {
-		return
-	}
-	pred, err := o.in.Predict(hw, free, []int64{size})
-	if err != nil || pred == nil || len(pred.Rows) != 1 || !sane(pred.Rows) {
-		return
-	}
-	if want := pred.Rows[0].BusBW; p.busbw < limitShare*want && p.busbw <= beside*p.expected.High {
+	if want, ok := o.expectedOf(p, free); ok && p.busbw < limitShare*want && p.busbw <= beside*p.expected.High {
 		o.s.limitedBy = fmt.Sprintf("%s GB/s as the settings allow, %s GB/s without %s", number(p.busbw), number(want), strings.Join(names, " "))
 	}
+}
+
+// expectedOf is what is expected of a point where its job was another one, GB/s; ok is false where nothing is predicted.
+func (o *observer) expectedOf(p point, job Job) (busbw float64, ok bool) {
+	if o.in.Predict == nil {
+		return 0, false
+	}
+	hw := o.s.hw
+	hw.Nodes = p.nodes
+	pred, err := o.in.Predict(hw, job, []int64{sizeOf(SizeRate{Size: p.size})})
+	if err != nil || pred == nil || len(pred.Rows) != 1 || !sane(pred.Rows) {
+		return 0, false
+	}
+	return pred.Rows[0].BusBW, true
 }
 
 // socketsPerConnection reports whether settings give each connection over TCP more sockets. The model has one of them, so
@@ -92,6 +93,21 @@ func (o *observer) inForce(t *fabric.Table, p point, job Job, sizes []int64, fac
 			name, job.Env[name], number(min(with.expected.High, with.bound.BusBW)), bytesText(with.size), number(with.busbw)))
 	}
 	return free
+}
+
+// checkReplaced doubts a table before which a setting has several values, where another one than the last would be predicted
+// to leave something else: which of them its run had is unknown.
+func (o *observer) checkReplaced(t *fabric.Table, p point, job Job) {
+	for _, name := range slices.Sorted(maps.Keys(t.Replaced)) {
+		for _, value := range t.Replaced[name] {
+			other := job
+			other.Env = withEnv(job.Env, map[string]string{name: value})
+			if a, ok := o.expectedOf(p, other); ok && min(a, p.expected.BusBW) < (1-moved)*max(a, p.expected.BusBW) {
+				o.doubt("settings", fmt.Sprintf("%s is set to %s, with which %s GB/s are expected, and then to %s, with which %s are: which of them the run had is unknown",
+					name, fabric.Printable(value), number(a), fabric.Printable(orText(job.Env[name], "nothing")), number(p.expected.BusBW)))
+			}
+		}
+	}
 }
 
 // librarySettings are the names of settings of NCCL and RCCL in an environment, sorted.

@@ -74,6 +74,7 @@ func (o *observer) curve(t *fabric.Table, job Job, ranks int) {
 		o.doubt("rows", text)
 	}
 	o.s.points = append(o.s.points, stands)
+	o.checkReplaced(t, stands, job)
 	o.checkLimitingSettings(stands, job)
 }
 

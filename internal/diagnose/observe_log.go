@@ -14,7 +14,7 @@ import (
 func (o *observer) log(l *fabric.NCCLLog) {
 	o.s.logs = append(o.s.logs, l)
 	for name, value := range l.Env {
-		o.s.settings = append(o.s.settings, setting{name, value, "log"})
+		o.s.settings = append(o.s.settings, setting{name: name, value: value, source: "log", pasted: slices.Contains(l.Pasted, name)})
 	}
 	if o.s.hw.Nodes == 0 {
 		o.s.hw.Nodes = l.Nodes

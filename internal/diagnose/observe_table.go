@@ -3,6 +3,8 @@ package diagnose
 import (
 	"cmp"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -16,7 +18,10 @@ func (o *observer) table(t *fabric.Table) {
 		job.Tuning = o.by.ran.Tuning
 	}
 	for name, value := range job.Env {
-		o.s.settings = append(o.s.settings, setting{name, value, "configuration of the table"})
+		o.s.settings = append(o.s.settings, setting{name: name, value: value, source: "configuration of the table"})
+	}
+	for _, name := range slices.Sorted(maps.Keys(t.Replaced)) {
+		o.note("settings", fmt.Sprintf("%s is set more than once: %s, then %s, which counts", name, fabric.Printable(strings.Join(t.Replaced[name], ", ")), fabric.Printable(orText(job.Env[name], "not at all"))))
 	}
 	o.hardware(t)
 	ranks := t.Ranks

@@ -60,11 +60,17 @@ type observed struct {
 type call struct {
 	spoken spoken
 	found  []evidence.Found
+	taken  map[string]bool // files with the names of settings that tables there have
 }
 
 // joins prepares a result for the others of its call.
 func (s *observed) joins(c *call) {
 	s.call, s.platforms = c, c.spoken.of(s.seen)
+	for _, v := range s.settings {
+		if s.kind == fabric.NCCLTests {
+			c.taken[s.file+" "+v.name] = true
+		}
+	}
 	s.foreign = make([]evidence.Evidence, 0, len(s.seen))
 	for _, e := range s.seen {
 		s.foreign = append(s.foreign, evidence.Foreign(e))
@@ -72,7 +78,10 @@ func (s *observed) joins(c *call) {
 }
 
 // setting is an environment variable or option, and where it was seen.
-type setting struct{ name, value, source string }
+type setting struct {
+	name, value, source string
+	pasted              bool // a text beside the results sets it, and no program says that it took it
+}
 
 // quality is what a measured number is worth. The zero value was not judged.
 type quality uint8
@@ -209,6 +218,15 @@ func number(v float64) string {
 
 func valid(v float64) bool { return v > 0 && !math.IsInf(v, 0) && !math.IsNaN(v) }
 
+// shared are the settings of a result that others of its call may have run with: those of a table are its own, and what a
+// text sets for a table, the table has.
+func (c *call) shared(o *observed) []setting {
+	if o.kind == fabric.NCCLTests {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(o.settings), func(v setting) bool { return v.pasted && c.taken[o.file+" "+v.name] })
+}
+
 // record reports whether the result is a file that says itself which machines it is of. Two of those are of two
 // clusters, or of two days: neither speaks of the other.
 func (s *observed) record() bool {
@@ -230,7 +248,7 @@ func (s *observed) withOthers(all []*observed, own int) *observed {
 		}
 		t.seen = append(t.seen, o.foreign...)
 		t.platforms |= o.platforms
-		t.settings = append(t.settings, o.settings...)
+		t.settings = append(t.settings, s.call.shared(o)...)
 		t.logs = append(t.logs, o.logs...)
 		t.hw = filled(t.hw, o.hw)
 		t.guest = t.guest || o.guest
