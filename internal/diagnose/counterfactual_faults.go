@@ -31,18 +31,20 @@ func (s *observed) fixing(out *fabric.Explained, p *point, predict Predictor) {
 	if p.nodes > 0 {
 		short.Hardware.Nodes = p.nodes
 	}
-	o, err := Counterfactuals(short)
+	w, err := newWorlds(short)
 	if err != nil {
 		return // the figure was judged by another prediction, and what that lacks is among the assumptions
 	}
+	o := w.outcome()
 	for i := range o.Gains {
 		out.Causes[of[i]].Gain = &o.Gains[i]
 	}
 	if 0 < len(likely) && len(likely) < len(faults) { // what is unlikely explains nothing, even where its number fits
 		short.Faults = likely
-		if o, err = Counterfactuals(short); err != nil {
+		if w, err = newWorlds(short); err != nil {
 			return
 		}
+		o.Repair = w.repair()
 	}
 	if len(o.Repair.Causes) > 0 || o.Repair.Undecidable != "" {
 		out.Repair = &o.Repair

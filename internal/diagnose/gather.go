@@ -37,6 +37,7 @@ func (s *observed) addSettings(idle map[string]string) {
 	if s.kind == fabric.PerftestOutput {
 		return
 	}
+	said := map[setting]bool{}
 	for _, v := range s.settings {
 		if spark(s.hw) && usualOnSpark(v) {
 			continue
@@ -45,6 +46,11 @@ func (s *observed) addSettings(idle map[string]string) {
 			s.notes = append(s.notes, fabric.Evidence{Source: v.source, Value: v.name + "=" + v.value + " " + why})
 			continue
 		}
+		key := setting{name: v.name, value: v.value}
+		if said[key] {
+			continue // which counts once
+		}
+		said[key] = true
 		s.seen = append(s.seen, evidence.Setting{Name: v.name, Value: v.value, Seen: evidence.Seen{Source: v.source, Text: v.name + "=" + v.value, Own: true}})
 	}
 }

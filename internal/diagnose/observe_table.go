@@ -17,8 +17,8 @@ func (o *observer) table(t *fabric.Table) {
 	if o.by.ran != nil {
 		job.Tuning = o.by.ran.Tuning
 	}
-	for name, value := range job.Env {
-		o.s.settings = append(o.s.settings, setting{name: name, value: value, source: "configuration of the table"})
+	for _, name := range slices.Sorted(maps.Keys(job.Env)) {
+		o.s.settings = append(o.s.settings, setting{name: name, value: job.Env[name], source: "configuration of the table"})
 	}
 	for _, name := range slices.Sorted(maps.Keys(t.Replaced)) {
 		o.note("settings", fmt.Sprintf("%s is set more than once: %s, then %s, which counts", name, fabric.Printable(strings.Join(t.Replaced[name], ", ")), fabric.Printable(orText(job.Env[name], "not at all"))))

@@ -20,8 +20,8 @@ type observed struct {
 	guest     bool    // a text speaks of a virtual machine
 	points    []point // measured numbers; those of this result are own
 	seen      []evidence.Evidence
-	foreign   []evidence.Evidence // the same for the other results
 	call      *call
+	number    int         // of the result in its call
 	platforms platformSet // of which the first of seen speak
 	heard     int         // how many of seen these are
 	settings  []setting
@@ -54,27 +54,6 @@ type observed struct {
 	doubts        []fabric.Evidence // what forbids to call the result healthy, without deciding what it is
 	unusable      string            // why no verdict can rest on the numbers; empty: it can
 	needs         []string          // what would have to be known for a verdict
-}
-
-// call is what the results of a call share.
-type call struct {
-	spoken spoken
-	found  []evidence.Found
-	taken  map[string]bool // files with the names of settings that tables there have
-}
-
-// joins prepares a result for the others of its call.
-func (s *observed) joins(c *call) {
-	s.call, s.platforms = c, c.spoken.of(s.seen)
-	for _, v := range s.settings {
-		if s.kind == fabric.NCCLTests {
-			c.taken[s.file+" "+v.name] = true
-		}
-	}
-	s.foreign = make([]evidence.Evidence, 0, len(s.seen))
-	for _, e := range s.seen {
-		s.foreign = append(s.foreign, evidence.Foreign(e))
-	}
 }
 
 // setting is an environment variable or option, and where it was seen.
@@ -218,43 +197,10 @@ func number(v float64) string {
 
 func valid(v float64) bool { return v > 0 && !math.IsInf(v, 0) && !math.IsNaN(v) }
 
-// shared are the settings of a result that others of its call may have run with: those of a table are its own, and what a
-// text sets for a table, the table has.
-func (c *call) shared(o *observed) []setting {
-	if o.kind == fabric.NCCLTests {
-		return nil
-	}
-	return slices.DeleteFunc(slices.Clone(o.settings), func(v setting) bool { return v.pasted && c.taken[o.file+" "+v.name] })
-}
-
 // record reports whether the result is a file that says itself which machines it is of. Two of those are of two
 // clusters, or of two days: neither speaks of the other.
 func (s *observed) record() bool {
 	return s.kind == fabric.TableFile || s.kind == fabric.ObservationFile
-}
-
-// withOthers is what this result shows with what the others of the call add: their numbers, evidence, settings and
-// logs, none of them its own.
-func (s *observed) withOthers(all []*observed, own int) *observed {
-	t := *s
-	t.points, t.seen, t.settings, t.logs = slices.Clone(s.points), slices.Clone(s.seen), slices.Clone(s.settings), slices.Clone(s.logs)
-	for i, o := range all {
-		if i == own || s.record() && o.record() {
-			continue
-		}
-		for _, p := range o.points {
-			p.own = false
-			t.points = append(t.points, p)
-		}
-		t.seen = append(t.seen, o.foreign...)
-		t.platforms |= o.platforms
-		t.settings = append(t.settings, s.call.shared(o)...)
-		t.logs = append(t.logs, o.logs...)
-		t.hw = filled(t.hw, o.hw)
-		t.guest = t.guest || o.guest
-	}
-	t.heard = len(t.seen)
-	return &t
 }
 
 // virtual reports whether the machines are virtual.

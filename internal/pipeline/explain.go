@@ -178,16 +178,19 @@ func predictor(cat *catalog.Catalog) diagnose.Predictor {
 		cluster *collective.Cluster
 		err     error
 	}
-	known := make(map[fabric.Hardware]built)
+	type stated struct { // two equal pointers are not equal keys
+		hw                          fabric.Hardware
+		nvlink, linked, spine, core bool
+	}
+	known := make(map[stated]built)
 	return func(hw fabric.Hardware, job diagnose.Job, sizes []int64) (*fabric.Prediction, error) {
-		key := hw
-		key.NVLink = nil // two equal pointers are not equal keys
+		key := stated{hw: hw, nvlink: hw.NVLink != nil, spine: hw.Spine != nil}
+		key.linked, key.core = key.nvlink && *hw.NVLink, key.spine && *hw.Spine
+		key.hw.NVLink, key.hw.Spine = nil, nil
 		b, ok := known[key]
-		if !ok || hw.NVLink != nil {
+		if !ok {
 			b.cluster, b.err = collective.New(cat, hw)
-			if hw.NVLink == nil {
-				known[key] = b
-			}
+			known[key] = b
 		}
 		if b.err != nil {
 			return nil, b.err
