@@ -143,7 +143,7 @@ func (s *observed) withOthers(all []*observed, own int) *observed {
 		t.guest = t.guest || o.guest
 	}
 	for _, o := range s.call.told {
-		if o.by != own && !(s.record() && all[o.by].record()) {
+		if o.by != own && (!s.record() || !all[o.by].record()) {
 			t.seen = append(t.seen, o.evidence)
 		}
 	}

@@ -75,7 +75,7 @@ func TestToldIsEnough(t *testing.T) {
 		for i, s := range all {
 			whole := slices.Clone(s.seen)
 			for j, o := range all {
-				if j != i && !(s.record() && o.record()) {
+				if j != i && (!s.record() || !o.record()) {
 					for _, e := range o.seen {
 						whole = append(whole, evidence.Foreign(e))
 					}

@@ -134,10 +134,10 @@ func chain(text string, list bool) (out []Setting, end int) {
 	var inside byte
 	for {
 		for end < len(text) && strings.IndexByte(" \t,\"'", text[end]) >= 0 {
-			switch c := text[end]; {
-			case c == inside:
+			switch c := text[end]; c {
+			case inside:
 				inside = 0
-			case c == '"' || c == '\'':
+			case '"', '\'':
 				inside = c
 			}
 			end++
