@@ -59,6 +59,16 @@ func (r *Reader) Line(text string) []Setting {
 	return settings(text)
 }
 
+// Typed returns what a command sets that stands behind the prompt of the superuser at the beginning of a line: # is that of a
+// comment too, and only what follows tells which it is.
+func Typed(text string) []Setting {
+	command, ok := strings.CutPrefix(strings.TrimSpace(text), "# ")
+	if !ok {
+		return nil
+	}
+	return settings(code(command))
+}
+
 // settings are those of one line, each once in whatever forms it is found.
 func settings(text string) (out []Setting) {
 	for _, form := range []func(string) []Setting{taken, entries, calls, pairs, words, statement} {

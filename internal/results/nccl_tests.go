@@ -91,6 +91,9 @@ func (r *ncclTests) banner(l line, text string) {
 
 func (r *ncclTests) open(l line) {
 	r.close()
+	for _, s := range r.before.typed { // its output follows
+		r.before.set(s)
+	}
 	r.cur = &ncclTable{line: l.number}
 	r.cur.table.Rows = []fabric.Row{}
 	r.cur.program, r.cur.table.Config = r.before.program, r.before.settings
@@ -214,6 +217,8 @@ func (r *ncclTests) paste(l line) { r.before.paste(l.trimmed()) }
 func (r *ncclTests) notTable(signs bool, text string) bool {
 	if signs {
 		r.before.read(text)
+	} else {
+		r.before.typed = nil
 	}
 	if r.cur != nil && !r.cur.inRows() {
 		if r.before.version != "" {

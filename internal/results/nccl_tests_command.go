@@ -14,8 +14,9 @@ type command struct {
 	settings map[string]string   // of the libraries: mpirun -x NAME=value, export NAME=value
 	replaced map[string][]string // their values before the last
 	pasted   envtext.Reader
-	version  string // of the tests
-	library  string // NCCL or RCCL and its version
+	typed    []envtext.Setting // of the line before, if it is a command of the superuser or the comment that looks like it
+	version  string            // of the tests
+	library  string            // NCCL or RCCL and its version
 	devices  []fabric.RankDevice
 	budget   *budget
 }
@@ -53,6 +54,9 @@ func (c *command) read(text string) {
 
 // paste reads what a script, a command or a manifest sets.
 func (c *command) paste(text string) {
+	if c.typed = nil; strings.Contains(text, "_perf") {
+		c.typed = envtext.Typed(text[:min(len(text), maxSettingLine)])
+	}
 	for _, s := range c.pasted.Line(text[:min(len(text), maxSettingLine)]) {
 		c.set(s)
 	}

@@ -61,6 +61,17 @@ func TestSettingsBeforeATable(t *testing.T) {
 	}
 }
 
+// A line that begins with # is a command where the output of the benchmark follows it, else a comment.
+func TestCommandOfTheSuperuser(t *testing.T) {
+	const command = "# NCCL_ALGO=Ring ./build/all_reduce_perf -b 8 -g 8\n"
+	for text, want := range map[string]string{command: "Ring", "\n" + command + "\n": "Ring", command + "./build/all_reduce_perf -b 8 -g 8\n": "", command + "as it was\n": ""} {
+		tables, _ := pasted(t, text+someTable)
+		if len(tables) != 1 || tables[0].Config["NCCL_ALGO"] != want {
+			t.Errorf("%q: %v, want %q", text, tables[0].Config, want)
+		}
+	}
+}
+
 // Of several values the last counts, and the others are kept to be said. Each table has the settings of its own command.
 func TestSettingsSaidAgain(t *testing.T) {
 	tables, _ := pasted(t, "export NCCL_ALGO=Ring\nexport NCCL_ALGO=Ring\nexport NCCL_ALGO=Tree\n"+someTable+"NCCL_PROTO=LL ./build/all_reduce_perf -b 8 -g 8\n"+someTable)
