@@ -53,6 +53,9 @@ var (
 
 // taken are variables that a line takes out of the environment.
 func taken(text string) (out []Setting) {
+	if !has(text, "unset", "environ", "env -u") {
+		return nil
+	}
 	for _, m := range unset().FindAllStringSubmatch(text, -1) {
 		for name := range strings.FieldsSeq(m[1]) {
 			if ours(name) {
@@ -66,14 +69,26 @@ func taken(text string) (out []Setting) {
 	return out
 }
 
-func entries(text string) []Setting { return all(entry(), text, scalar) }
+func entries(text string) []Setting {
+	if !has(text, "value") {
+		return nil
+	}
+	return all(entry(), text, scalar)
+}
 
 func calls(text string) []Setting {
+	if !has(text, "(", "[") {
+		return nil
+	}
 	return append(all(subscript(), text, constant), all(call(), text, constant)...)
 }
 
 // pairs are the entries of mappings and tables.
 func pairs(text string) []Setting {
+	colon, spaced := has(text, ":"), has(text, " =", "\t=", "= ", "$env", ":=", "?=")
+	if !colon && !spaced && !has(text, "{") {
+		return nil
+	}
 	if m := mapping().FindStringSubmatch(text); m != nil {
 		return one(m[1], m[2])
 	}
@@ -108,6 +123,9 @@ func all(form *regexp.Regexp, text string, read func(string) (string, bool)) (ou
 
 // words are what options and commands are given.
 func words(text string) (out []Setting) {
+	if !has(text, "export", "declare", "typeset", "env", "ENV", "-x", "-e", "-v", "-E", "nvironment", "set") {
+		return nil
+	}
 	if m := twoWords().FindStringSubmatch(text); m != nil {
 		value, _ := word(m[2], 0)
 		if strings.Contains(text, "ENV "+m[1]) { // all that is left of the line
@@ -164,6 +182,9 @@ func isName(text string) bool {
 
 // statement is a line of a shell, or of a file with one variable a line: assignments that nothing follows, or a command.
 func statement(text string) []Setting {
+	if !has(text, "=") {
+		return nil
+	}
 	text = text[len(promptForm().FindString(text)):]
 	if strings.Contains(text, "_perf") { // a benchmark with what was set for it, wherever that stands
 		return everywhere(text)

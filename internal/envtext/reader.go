@@ -46,7 +46,7 @@ func (r *Reader) Line(text string) []Setting {
 		}
 	}
 	r.list = r.list && isEntry
-	if !slices.ContainsFunc(Signs(), func(sign string) bool { return strings.Contains(text, sign) }) {
+	if !maySet(text) {
 		return nil
 	}
 	if m := nameLine().FindStringSubmatch(text); m != nil {
@@ -79,6 +79,30 @@ func settings(text string) (out []Setting) {
 		}
 	}
 	return out
+}
+
+// maySet reports whether a name of a line has behind it what each form has there, or a word that sets one by its place: most lines
+// that speak of a variable set nothing, and the grammars take their time.
+func maySet(text string) bool {
+	named := false
+	for _, sign := range Signs() {
+		for rest := text; ; {
+			at := strings.Index(rest, sign)
+			if at < 0 {
+				break
+			}
+			named, rest = true, strings.TrimLeft(rest[at+len(sign):], "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_")
+			if behind := strings.TrimLeft(rest, "\"'] \t"); behind != "" && strings.IndexByte("=:,?", behind[0]) >= 0 {
+				return true
+			}
+		}
+	}
+	return named && has(text, "env", "ENV", "set", "name", "environ")
+}
+
+// has reports whether a text has one of some words.
+func has(text string, words ...string) bool {
+	return slices.ContainsFunc(words, func(word string) bool { return strings.Contains(text, word) })
 }
 
 // ours reports whether a name is one of the variables that are read.
