@@ -92,12 +92,16 @@ func (w *worlds) takes(of set, i int) float64 {
 	return min(max(taken, 0), max(w.lost(), 0))
 }
 
-// share is the part of the loss that one of the faults of a set takes, 0 to 1.
+// share is the part of the loss that one of the faults of a set is answerable for, 0 to 1. Faults each leave a part of what
+// the others do, so that their parts are of its logarithm, whichever is looked at first: of 16 GB/s that became 1, what
+// leaves a quarter has half, although it takes 12 of the 15 that are lost.
 func (w *worlds) share(of set, i int) float64 {
-	if w.lost() <= 0 {
+	without, with := w.world(of.without(set(0).with(i))).last().busbw, w.world(of).last().busbw
+	lost := math.Log(w.world(0).last().busbw / w.from)
+	if lost <= 0 {
 		return 0
 	}
-	return w.takes(of, i) / w.lost()
+	return min(1, max(0, math.Log(without/with)/lost))
 }
 
 // shareText says what part of the loss one of the faults of a set takes: all of it where the measurement is what the set

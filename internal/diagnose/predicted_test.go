@@ -27,7 +27,7 @@ func TestSettingHasItsShare(t *testing.T) {
 			t.Fatalf("%v GB/s: %s, causes %v", busbw, r.Verdict, ids(r.Causes))
 		}
 		c := r.Causes[0]
-		if c.Confidence >= before || c.Confidence < 0.2 {
+		if c.Confidence >= before || c.Confidence < 0.1 {
 			t.Errorf("%v GB/s: %.2f, and %.2f where less is lost", busbw, c.Confidence, before)
 		}
 		before = c.Confidence
@@ -35,11 +35,11 @@ func TestSettingHasItsShare(t *testing.T) {
 			t.Errorf("%v GB/s: gain %q, repair %q", busbw, c.Gain.Why, r.Repair.Undecidable)
 		}
 	}
-	if before > named {
-		t.Errorf("a setting that explains a third of the loss is named with %.2f", before)
+	if before > 0.2 {
+		t.Errorf("a setting that leaves 13 GB/s where 2 were measured has %.2f", before)
 	}
-	if r := withoutP2P(t, "a100-80-sxm", 8); r.Causes[0].ID != fabric.CauseNCCLSettings || r.Causes[0].Confidence < 0.9 {
-		t.Errorf("of 226 GB/s lost the setting takes 221: %v, %.2f", ids(r.Causes), r.Causes[0].Confidence)
+	if r := withoutP2P(t, "a100-80-sxm", 8); r.Causes[0].ID != fabric.CauseNCCLSettings || r.Causes[0].Confidence < 0.8 {
+		t.Errorf("a setting that leaves 13 of 234 GB/s where 8 were measured: %v, %.2f", ids(r.Causes), r.Causes[0].Confidence)
 	}
 }
 

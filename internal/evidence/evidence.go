@@ -63,7 +63,7 @@ type Predicted struct {
 	Seen
 	Cause fabric.CauseID
 	Ratio float64 // how many times likelier the measurement is where the cause takes all of the loss than where something else does
-	Share float64 // of the loss that the cause takes by its prediction, 0 to 1; it is in force. 0: it is not, or not known to be
+	Share float64 // of the loss that the cause is answerable for by its prediction, 0 to 1; it is in force. 0: it is not, or not known to be
 }
 
 // Outcome is how a run ended.
