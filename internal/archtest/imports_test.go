@@ -45,7 +45,8 @@ var allowed = map[string]string{
 	"internal/messages": "fabric",
 	"internal/causes":   "fabric",
 	"internal/ncclenv":  "fabric",
-	"internal/results":  "fabric messages pattern",
+	"internal/envtext":  "pattern",
+	"internal/results":  "envtext fabric messages pattern",
 
 	// a machine, and what NCCL makes of it
 	"internal/topology":   "fabric catalog pattern",
@@ -182,7 +183,7 @@ var reads = map[string][]string{
 // Packages that the tools run, and the files in them that may read by name: those of commands that are no tools.
 var (
 	readByOpener = []string{
-		"internal/cli", "internal/catalog", "internal/causes", "internal/check", "internal/claims", "internal/collective", "internal/diagnose", "internal/draw", "internal/evidence",
+		"internal/cli", "internal/catalog", "internal/causes", "internal/check", "internal/claims", "internal/collective", "internal/diagnose", "internal/draw", "internal/envtext", "internal/evidence",
 		"internal/facts", "internal/intake", "internal/intent", "internal/launch", "internal/llm", "internal/manifest", "internal/manifestcheck", "internal/mcp", "internal/messages", "internal/ncclenv", "internal/ncclgraph", "internal/nccllint", "internal/ncclxml",
 		"internal/pipeline", "internal/plan", "internal/report", "internal/results", "internal/serving", "internal/sizing", "internal/topology",
 	}

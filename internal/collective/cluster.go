@@ -27,7 +27,7 @@ type Cluster struct {
 	blocks     blockSet   // as a job sets them
 	iterations int        // of a test, one launched after the other; 0: nccl-tests' own
 	hosted     bool       // data between GPUs of a machine goes through host memory
-	search     search     // NCCL's search in the nominal machine, with another environment; nil: none
+	search     *search    // NCCL's search in the nominal machine, with another environment; nil: none
 	assumed    []fabric.Assumption
 
 	trays int      // machines that an NVLink domain joins into one node of NCCL; 0 and 1: each is a node
@@ -64,22 +64,20 @@ func New(cat *catalog.Catalog, hw fabric.Hardware) (*Cluster, error) {
 	return c, nil
 }
 
-// search is NCCL's view of the nominal machine with an environment.
-type search func(env map[string]string) (*ncclgraph.System, error)
-
 // built is a cluster with the graphs of its nominal machines.
 func built(cat *catalog.Catalog, hw fabric.Hardware, assumed []fabric.Assumption, trays int) (*Cluster, error) {
 	c, err := resolved(cat, hw, slices.Clone(assumed), trays)
 	if err != nil || c.gpu.amd { // RCCL's tables depend on the machine, not on a search
 		return c, err
 	}
-	c.search = func(env map[string]string) (*ncclgraph.System, error) {
+	find := func(env map[string]string) (*ncclgraph.System, error) {
 		return nominalSystem(cat, c.joined(), c.gpu.sm, env)
 	}
-	s, err := c.search(nil)
+	s, err := find(nil)
 	if err != nil {
 		return nil, err
 	}
+	c.search = &search{find: find, known: map[string]graphs{}}
 	c.searchIn(s)
 	return c, nil
 }

@@ -78,14 +78,10 @@ func (c *Cluster) searchedAgain(job Job, note func(name, what string)) {
 	if len(set) == 0 {
 		return
 	}
-	system, err := c.search(set)
-	if err == nil {
-		system, err = system.As(c.version)
-	}
+	found, err := c.search.graphs(set, c.version)
 	if err != nil {
 		return // the machine is the same: the search without settings found its graphs
 	}
-	found := searched(system)
 	c.graphs = found
 	for _, name := range slices.Sorted(maps.Keys(set)) {
 		if was, is := before.ring, found.ring; was.Channels != is.Channels || was.TypeInter != is.TypeInter || was.CrossNIC != is.CrossNIC {

@@ -69,17 +69,22 @@ func Counterfactuals(s Shortfall) (Outcome, error) {
 	if err != nil {
 		return Outcome{}, err
 	}
-	var out Outcome
-	for i := range w.faults {
-		out.Gains = append(out.Gains, w.gain(i))
-	}
+	out := w.outcome()
 	for i := range w.faults {
 		for j := i + 1; j < len(w.faults); j++ {
 			out.Pairs = append(out.Pairs, PairGain{[2]int{i, j}, w.pairGain(i, j)})
 		}
 	}
-	out.Repair = w.repair()
 	return out, nil
+}
+
+// outcome is what fixing each fault would bring, and the repair. Pairs are left out: they take worlds that nothing else needs.
+func (w *worlds) outcome() (out Outcome) {
+	for i := range w.faults {
+		out.Gains = append(out.Gains, w.gain(i))
+	}
+	out.Repair = w.repair()
+	return out
 }
 
 // set is a set of faults by their index.

@@ -16,8 +16,9 @@ func (s *observed) fixing(out *fabric.Explained, p *point, predict Predictor) {
 	env := s.environment(p)
 	var faults, likely []Fault
 	var of []int // the cause of each fault
+	shares := sharesOf(s.seen)
 	for i, c := range out.Causes {
-		everyday := c.ID == fabric.CauseNCCLSettings && c.Confidence < named // forced to measure, say
+		everyday := c.ID == fabric.CauseNCCLSettings && c.Confidence < named && shares[c.ID] == 0 // forced to measure, say
 		if harmless(c.ID) || everyday || len(faults) == maxFaults {
 			continue
 		}
@@ -30,18 +31,20 @@ func (s *observed) fixing(out *fabric.Explained, p *point, predict Predictor) {
 	if p.nodes > 0 {
 		short.Hardware.Nodes = p.nodes
 	}
-	o, err := Counterfactuals(short)
+	w, err := newWorlds(short)
 	if err != nil {
 		return // the figure was judged by another prediction, and what that lacks is among the assumptions
 	}
+	o := w.outcome()
 	for i := range o.Gains {
 		out.Causes[of[i]].Gain = &o.Gains[i]
 	}
 	if 0 < len(likely) && len(likely) < len(faults) { // what is unlikely explains nothing, even where its number fits
 		short.Faults = likely
-		if o, err = Counterfactuals(short); err != nil {
+		if w, err = newWorlds(short); err != nil {
 			return
 		}
+		o.Repair = w.repair()
 	}
 	if len(o.Repair.Causes) > 0 || o.Repair.Undecidable != "" {
 		out.Repair = &o.Repair
@@ -109,6 +112,11 @@ func (s *observed) without(p *point) float64 {
 	}
 	slices.Sort(rates)
 	return rates[len(rates)/2]
+}
+
+// settable are the causes that settings can make.
+func settable() []fabric.CauseID {
+	return []fabric.CauseID{fabric.CauseSocketFallback, fabric.CauseGDRDisabled, fabric.CauseHCASubset, fabric.CauseP2PChannels, fabric.CauseNCCLSettings}
 }
 
 // settingsOf are the settings that can make a cause (NCCL user guide, environment variables).

@@ -28,7 +28,7 @@ func sickWith(causes ...fabric.CauseID) *fabric.Explained {
 
 // Two of eight NICs that a setting names carry a quarter of what all would: the answer says so with a number.
 func TestFixing(t *testing.T) {
-	s, p := judgedRing(t, 97, setting{"NCCL_IB_HCA", "mlx5_0,mlx5_1", "log"})
+	s, p := judgedRing(t, 97, setting{name: "NCCL_IB_HCA", value: "mlx5_0,mlx5_1", source: "log"})
 	out := sickWith(fabric.CauseTreeArtefact, fabric.CauseHCASubset, fabric.CauseNetPlugin)
 	s.fixing(out, p, predictor(t))
 	if out.Causes[0].Gain != nil {

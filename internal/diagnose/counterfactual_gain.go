@@ -223,7 +223,7 @@ func (w *worlds) partly(i int) fabric.Gain {
 	}
 	most := min(w.from*b.busbw/a.busbw, b.high)
 	return fabric.Gain{From: w.from, To: math.Sqrt(w.from * most), Low: w.from, High: most,
-		Why: fmt.Sprintf("%s GB/s are predicted with %s and %s without %s, but less was measured: something else takes the rest, and where that limits the same path nothing is gained", a, w.names(w.bearing(base)), b, w.names(fixed))}
+		Why: fmt.Sprintf("%s: %s GB/s are predicted with it and %s without, and less was measured: something else takes the rest, and where that limits the same path nothing is gained", w.shareText(base, i), a, b)}
 }
 
 // pairGain is what would be measured once two faults are fixed, and how the two act together.

@@ -79,9 +79,23 @@ func (w *worlds) unexplained() string {
 	}
 	r := w.world(all)
 	if r.err == nil && w.from < r.last().low {
-		return fmt.Sprintf("with %s still %s GB/s or more are predicted, and %s were measured: something else takes the rest", w.names(all), number(r.last().low), number(w.from))
+		return fmt.Sprintf("with %s still %s GB/s or more are predicted, and %s were measured; %s, and what takes the rest has no name", w.names(all), number(r.last().low), number(w.from), w.sharesText(all))
 	}
 	return fmt.Sprintf("no set of %s is predicted to leave the %s GB/s that were measured", w.names(all), number(w.from))
+}
+
+// sharesText says what part of the loss each fault of a set takes that is in force.
+func (w *worlds) sharesText(of set) string {
+	var parts []string
+	for i := range w.faults {
+		if of.has(i) && w.matters(of, i) {
+			parts = append(parts, w.shareText(of, i))
+		}
+	}
+	if len(parts) == 0 {
+		return w.names(of) + " costs nothing here"
+	}
+	return strings.Join(parts, ", ")
 }
 
 // lacks are what the model has no number of.

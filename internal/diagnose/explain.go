@@ -59,7 +59,7 @@ func Explain(results []fabric.Result, in Input) (*fabric.Explanation, error) {
 		return nil, err
 	}
 	results, noted := withNotes(results)
-	observations, shared := make([]*observed, len(results)), &call{spoken: spoken{}, found: foundBy(in.Findings)}
+	observations, shared := make([]*observed, len(results)), newCall(foundBy(in.Findings))
 	for i := range results {
 		known := in
 		known.Hardware = recognise(in.Hardware, noted[i])
@@ -67,11 +67,12 @@ func Explain(results []fabric.Result, in Input) (*fabric.Explanation, error) {
 			known.Hardware.Nodes = nodesBeside(&results[i], results)
 		}
 		observations[i] = observe(&results[i], known, aroundOf(results, noted, i))
-		observations[i].joins(shared)
+		observations[i].joins(shared, i)
 		observations[i].empty = Empty(&results[i])
 		observations[i].onlyFacts = observations[i].empty && len(in.Findings) > 0
 		observations[i].rowsSeen, observations[i].whole, observations[i].ended = rowsBeside(&results[i], results)
 	}
+	shared.share(observations)
 	out := &fabric.Explanation{Meta: fabric.NewMeta("Explanation"), Results: make([]fabric.Explained, 0, len(results))}
 	for i, s := range observations {
 		out.Results = append(out.Results, s.withOthers(observations, i).explain(in, t))

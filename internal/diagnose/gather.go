@@ -1,6 +1,7 @@
 package diagnose
 
 import (
+	"slices"
 	"strings"
 
 	"railwright.dev/railwright/internal/evidence"
@@ -9,9 +10,10 @@ import (
 
 // gather adds what numbers, logs, settings and findings show to what texts and messages say.
 func (s *observed) gather(in Input) {
+	s.settings = slices.DeleteFunc(s.settings, func(v setting) bool { return slices.Contains(s.overruled, v.name) })
 	s.measureNetwork()
 	s.measurePath()
-	s.measureNode()
+	s.measureNode(in.Machines)
 	s.measurePerftest()
 	s.measurePairs()
 	s.measureCollectives()
@@ -24,6 +26,7 @@ func (s *observed) gather(in Input) {
 	s.measureChanges()
 	s.measurePort(in.PortGbps)
 	s.addSettings(s.idle(in.Predict))
+	s.addPredicted(in.Predict)
 	s.addFindings()
 	s.addOutcomes()
 	s.measureStop()
@@ -34,6 +37,7 @@ func (s *observed) addSettings(idle map[string]string) {
 	if s.kind == fabric.PerftestOutput {
 		return
 	}
+	said := map[setting]bool{}
 	for _, v := range s.settings {
 		if spark(s.hw) && usualOnSpark(v) {
 			continue
@@ -42,6 +46,11 @@ func (s *observed) addSettings(idle map[string]string) {
 			s.notes = append(s.notes, fabric.Evidence{Source: v.source, Value: v.name + "=" + v.value + " " + why})
 			continue
 		}
+		key := setting{name: v.name, value: v.value}
+		if said[key] {
+			continue // which counts once
+		}
+		said[key] = true
 		s.seen = append(s.seen, evidence.Setting{Name: v.name, Value: v.value, Seen: evidence.Seen{Source: v.source, Text: v.name + "=" + v.value, Own: true}})
 	}
 }

@@ -32,8 +32,13 @@ func (s *observed) idle(predict Predictor) map[string]string {
 		return nil
 	}
 	out := map[string]string{}
-	tuned := socketsPerConnection(s.job.Env)
+	tuned, asked := socketsPerConnection(s.job.Env), map[setting]bool{}
 	for _, v := range s.settings {
+		key := setting{name: v.name, value: v.value}
+		if asked[key] {
+			continue // many logs may say the same
+		}
+		asked[key] = true
 		name := strings.Replace(v.name, "RCCL_", "NCCL_", 1)
 		f := Fault{ID: fabric.CauseNCCLSettings, Seen: true, Settings: []string{name}}
 		if p.scope == scopeNode && ofNetwork(name) && !s.isSet("NCCL_SHM_DISABLE", "1") {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	_ "embed"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -159,6 +160,11 @@ func (t *table) of(e evidence.Evidence, c causes.Class, catalogue *messages.Cata
 		}
 	case evidence.Setting:
 		return t.setting(e, c)
+	case evidence.Predicted:
+		if strength := strengthOf(e.Ratio); strength != "" {
+			return signs{e.Cause: strength}
+		}
+		return nil
 	case evidence.Found:
 		switch { // what a rule found is so; whether it is why a run goes wrong is another question
 		case e.Failed && e.Own && e.Error:
@@ -183,6 +189,18 @@ func (t *table) of(e evidence.Evidence, c causes.Class, catalogue *messages.Cata
 		return nil
 	}
 	return t.bySign[e.Sign()]
+}
+
+// strengthOf is the word nearest to a likelihood ratio; empty: the ratio says nothing.
+func strengthOf(ratio float64) messages.Strength {
+	ratio = min(max(ratio, messages.Excludes.Ratio()), messages.Proves.Ratio())
+	nearest, off := messages.Strength(""), math.Abs(math.Log(ratio))
+	for _, s := range []messages.Strength{messages.Proves, messages.Strong, messages.Supports, messages.Hints, messages.Against, messages.Excludes} {
+		if d := math.Abs(math.Log(ratio / s.Ratio())); d < off {
+			nearest, off = s, d
+		}
+	}
+	return nearest
 }
 
 // reason returns why a piece of evidence says something of causes, in words; empty: nothing is known.

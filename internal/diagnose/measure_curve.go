@@ -1,7 +1,9 @@
 package diagnose
 
 import (
+	"cmp"
 	"fmt"
+	"math"
 	"slices"
 
 	"railwright.dev/railwright/internal/fabric"
@@ -51,15 +53,48 @@ func (s *shape) slowSizes() string {
 // fall finds a larger size with a quarter of the bandwidth of a smaller one among the numbers of an observation.
 func (s *observed) fall() string {
 	points := s.filter(func(p point) bool { return acrossNodes(p) && p.size > 0 && p.busbw > 0 && p.steady() && p.pair == nil })
-	slices.SortStableFunc(points, func(a, b point) int { return int(max(-1, min(1, a.size-b.size))) })
+	slices.SortStableFunc(points, func(a, b point) int { return cmp.Compare(a.size, b.size) })
+	least := leastBehind(points)
 	for i, p := range points {
+		if least[i] > p.busbw/cliffDrop {
+			continue
+		}
 		for _, q := range points[i+1:] {
-			if q.collective == p.collective && q.nodes == p.nodes && q.size > p.size && q.busbw <= p.busbw/cliffDrop {
+			if sameTest(p, q) && q.size > p.size && q.busbw <= p.busbw/cliffDrop {
 				return fmt.Sprintf("%s GB/s at %s, %s GB/s at %s", number(p.busbw), bytesText(p.size), number(q.busbw), bytesText(q.size))
 			}
 		}
 	}
 	return ""
+}
+
+func sameTest(p, q point) bool { return p.collective == q.collective && p.nodes == q.nodes }
+
+// leastBehind is, for each of points in the order of their sizes, the least bandwidth of the same test at a larger size, GB/s;
+// infinite where there is none.
+func leastBehind(points []point) []float64 {
+	type test struct {
+		collective fabric.Collective
+		nodes      int
+	}
+	type behind struct {
+		size         int64   // of the last point
+		larger, last float64 // the least at larger sizes, and with those of its own size
+	}
+	out, tests := make([]float64, len(points)), map[test]behind{}
+	for i, p := range slices.Backward(points) {
+		key := test{p.collective, p.nodes}
+		b, known := tests[key]
+		switch {
+		case !known:
+			b = behind{p.size, math.Inf(1), math.Inf(1)}
+		case p.size < b.size:
+			b.size, b.larger = p.size, b.last
+		}
+		out[i], b.last = b.larger, min(b.last, p.busbw)
+		tests[key] = b
+	}
+	return out
 }
 
 // Ratios of measured to expected latency of small sizes from which it is named, and from which it is a fault

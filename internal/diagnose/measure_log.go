@@ -15,9 +15,14 @@ func (s *observed) measureLogs() {
 	if s.kind == fabric.PerftestOutput {
 		return // what NCCL did says nothing of perftest
 	}
+	shown := map[string]bool{}
 	for i, l := range s.logs {
 		own := i == 0 && s.kind == fabric.NCCLDebugLog || s.kind == fabric.ObservationFile
 		show := func(shows, text string) {
+			if !own && shown[shows] {
+				return // what another log has shown counts once
+			}
+			shown[shows] = true
 			s.seen = append(s.seen, evidence.Measure{Shows: shows, From: "messages of network", Seen: evidence.Seen{Source: "log", Text: text, Own: own}})
 		}
 		if !networked(l, s.hw) && l.Net != "Socket" && len(l.HCAs) == 0 {
@@ -34,12 +39,17 @@ func (s *observed) measureLogs() {
 
 // measureHosts compares what the hosts of all logs chose: each may have written a log of its own.
 func (s *observed) measureHosts() {
-	var hosts []fabric.LogHost
+	most := 0
+	for _, l := range s.logs {
+		most += len(l.ByHost)
+	}
+	hosts, known := make([]fabric.LogHost, 0, most), make(map[string]bool, most)
 	for _, l := range s.logs {
 		for _, h := range l.ByHost {
-			if slices.ContainsFunc(hosts, func(o fabric.LogHost) bool { return o.Host == h.Host }) {
+			if known[h.Host] {
 				continue // of another run of the same host
 			}
+			known[h.Host] = true
 			hosts = append(hosts, h)
 		}
 	}
@@ -180,17 +190,19 @@ func (s *observed) distances(l *fabric.NCCLLog, show func(shows, text string)) {
 // measureHCASetting counts the NICs that NCCL_IB_HCA leaves. Names are prefixes unless = stands in front, ^ leaves
 // out, and NCCL does not trim blanks.
 func (s *observed) measureHCASetting() {
-	named, ucx := false, setting{}
+	named, ucx := map[setting]bool{}, setting{}
 	for _, v := range s.settings {
 		switch v.name {
 		case "NCCL_IB_HCA":
-			named = true
-			s.hcas(v)
+			if !named[v] { // else many logs say the same
+				named[v] = true
+				s.hcas(v)
+			}
 		case "UCX_NET_DEVICES":
 			ucx = v
 		}
 	}
-	if ucx.name != "" && !named && s.slowAcross() != nil {
+	if ucx.name != "" && len(named) == 0 && s.slowAcross() != nil {
 		s.seen = append(s.seen, evidence.Measure{Shows: "UCX told which NICs", Seen: evidence.Seen{Source: ucx.source, Text: "UCX_NET_DEVICES=" + ucx.value + " does not steer NCCL: NCCL_IB_HCA does"}})
 	}
 }

@@ -14,8 +14,9 @@ import (
 const oneXGMIFrom, oneXGMITo = 44, 53
 
 // measureNode asks what a slow result of one machine shows, where no NIC is used.
-func (s *observed) measureNode() {
+func (s *observed) measureNode(machines Machines) {
 	p := s.slowInside()
+	linked, known := s.joined(machines)
 	switch {
 	case p == nil:
 	case s.isSet("NCCL_P2P_DISABLE", "1"), s.isSet("NCCL_P2P_LEVEL", "LOC"), s.isSet("NCCL_P2P_LEVEL", "0"):
@@ -26,9 +27,9 @@ func (s *observed) measureNode() {
 		s.show("the rate of one XGMI link", *p)
 	case amd(s.hw):
 		s.show("one AMD node slow", *p)
-	case s.hw.NVLink != nil && !*s.hw.NVLink || platformBound(s.hw) || p.within("PCIe between"):
+	case known && !linked, p.within("PCIe between"):
 		s.show("one PCIe node slow", *p)
-	default:
+	default: // also of GPUs that are not known: those that people run collectives on mostly have NVLink
 		s.show("one NVLink node slow", *p)
 	}
 }
@@ -40,10 +41,16 @@ func (s *observed) isSet(name, value string) bool {
 	})
 }
 
-// platformBound reports whether the GPUs are of a kind that has no NVLink.
-func platformBound(hw fabric.Hardware) bool {
-	gpu := strings.ToLower(hw.GPU)
-	return strings.Contains(gpu, "rtx") || strings.HasPrefix(gpu, "l40") || strings.HasPrefix(gpu, "a10") && !strings.HasPrefix(gpu, "a100")
+// joined says what joins the GPUs of a machine, by what is stated of it, else by what the catalog has of its GPUs: links of
+// their own, or PCIe alone; known is false where neither tells.
+func (s *observed) joined(machines Machines) (linked, known bool) {
+	switch {
+	case s.hw.NVLink != nil:
+		return *s.hw.NVLink, true
+	case machines == nil || s.hw.GPU == "":
+		return false, false
+	}
+	return machines.Linked(s.hw.GPU)
 }
 
 // within reports whether a part limits a result of one machine by its prediction.

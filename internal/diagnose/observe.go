@@ -115,7 +115,7 @@ func (o *observer) readText(text, source string) {
 		return // an experiment is no setting of the job
 	}
 	for _, v := range evidence.SettingsIn(text, seen) {
-		o.s.settings = append(o.s.settings, setting{v.Name, v.Value, source})
+		o.s.settings = append(o.s.settings, setting{name: v.Name, value: v.Value, source: source})
 	}
 }
 

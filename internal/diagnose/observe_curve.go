@@ -36,6 +36,8 @@ func (o *observer) curve(t *fabric.Table, job Job, ranks int) {
 	if factor == 0 {
 		factor = o.s.shape.factor
 	}
+	job = o.inForce(t, p, job, sizes, factor)
+	o.s.job = job
 	pred := o.predict(hw, job, append(slices.Clone(sizes), plateau))
 	if pred == nil && o.suppose(t, p, job, sizes, factor) {
 		pred = o.predict(o.s.hw, job, append(slices.Clone(sizes), plateau))
@@ -72,6 +74,7 @@ func (o *observer) curve(t *fabric.Table, job Job, ranks int) {
 		o.doubt("rows", text)
 	}
 	o.s.points = append(o.s.points, stands)
+	o.checkReplaced(t, stands, job)
 	o.checkLimitingSettings(stands, job)
 }
 

@@ -20,7 +20,7 @@ func (o *observer) observations(f *fabric.Observations) {
 	o.resolve()
 	for _, e := range f.Observed[:min(len(f.Observed), maxTexts)] {
 		if e.Setting != "" {
-			o.s.settings = append(o.s.settings, setting{e.Setting, e.Value, o.place(e)})
+			o.s.settings = append(o.s.settings, setting{name: e.Setting, value: e.Value, source: o.place(e)})
 		}
 	}
 	for _, e := range f.Observed[:min(len(f.Observed), maxTexts)] {
@@ -90,7 +90,7 @@ func (o *observer) entryTexts(e fabric.Observation, where string) {
 		o.readText(e.Log, where) // no program's message: people paste what they saw under any key
 	}
 	for _, v := range evidence.SettingsIn(e.Log, evidence.Seen{}) {
-		o.s.settings = append(o.s.settings, setting{v.Name, v.Value, where})
+		o.s.settings = append(o.s.settings, setting{name: v.Name, value: v.Value, source: where})
 	}
 	o.copied(e, where)
 	o.logText(e.Log)

@@ -16,6 +16,9 @@ type Machines interface {
 	GPUOf(machine string) string
 	// With returns the machines with a GPU, by its id, and so many of them; 0: with any number. Sorted.
 	With(gpu string, perNode int) []string
+	// Linked reports whether links of their own join GPUs of that id or short name; else they have only PCIe. ok is false for a
+	// GPU that is not known.
+	Linked(gpu string) (linked, ok bool)
 }
 
 // hardware puts together what flags, table and banner say, in this order of trust. What contradicts the flags forbids

@@ -20,6 +20,10 @@ func (p realMachines) GPU(name string) string {
 	return id
 }
 func (p realMachines) GPUOf(machine string) string { return p.cat.Machines[machine].GPU }
+func (p realMachines) Linked(gpu string) (linked, ok bool) {
+	_, m, err := p.cat.GPU(gpu)
+	return m.ScaleUp.Value > 0, err == nil
+}
 func (p realMachines) With(gpu string, perNode int) (ids []string) {
 	for _, id := range []string{"a4-highgpu-8g", "hgx-b200", "hgx-h100"} {
 		if m := p.cat.Machines[id]; m.GPU == gpu && (perNode == 0 || int(m.GPUs.Value) == perNode) {

@@ -2,6 +2,7 @@ package diagnose
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -13,8 +14,8 @@ import (
 // log observes a debug log of NCCL or RCCL.
 func (o *observer) log(l *fabric.NCCLLog) {
 	o.s.logs = append(o.s.logs, l)
-	for name, value := range l.Env {
-		o.s.settings = append(o.s.settings, setting{name, value, "log"})
+	for _, name := range slices.Sorted(maps.Keys(l.Env)) { // notes are in one order
+		o.s.settings = append(o.s.settings, setting{name: name, value: l.Env[name], source: "log", pasted: slices.Contains(l.Pasted, name)})
 	}
 	if o.s.hw.Nodes == 0 {
 		o.s.hw.Nodes = l.Nodes

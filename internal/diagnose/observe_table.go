@@ -3,6 +3,8 @@ package diagnose
 import (
 	"cmp"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -15,8 +17,11 @@ func (o *observer) table(t *fabric.Table) {
 	if o.by.ran != nil {
 		job.Tuning = o.by.ran.Tuning
 	}
-	for name, value := range job.Env {
-		o.s.settings = append(o.s.settings, setting{name, value, "configuration of the table"})
+	for _, name := range slices.Sorted(maps.Keys(job.Env)) {
+		o.s.settings = append(o.s.settings, setting{name: name, value: job.Env[name], source: "configuration of the table"})
+	}
+	for _, name := range slices.Sorted(maps.Keys(t.Replaced)) {
+		o.note("settings", fmt.Sprintf("%s is set more than once: %s, then %s, which counts", name, fabric.Printable(strings.Join(t.Replaced[name], ", ")), fabric.Printable(orText(job.Env[name], "not at all"))))
 	}
 	o.hardware(t)
 	ranks := t.Ranks

@@ -20,12 +20,13 @@ type observed struct {
 	guest     bool    // a text speaks of a virtual machine
 	points    []point // measured numbers; those of this result are own
 	seen      []evidence.Evidence
-	foreign   []evidence.Evidence // the same for the other results
 	call      *call
+	number    int         // of the result in its call
 	platforms platformSet // of which the first of seen speak
 	heard     int         // how many of seen these are
 	settings  []setting
-	shape     shape // of a table
+	overruled []string // names of settings that were hardly in force, by what was measured
+	shape     shape    // of a table
 	logs      []*fabric.NCCLLog
 	said      []quantity // bandwidths that sentences tell
 	cutShort  bool       // the table has a banner and no footer: its run did not end by itself
@@ -55,23 +56,11 @@ type observed struct {
 	needs         []string          // what would have to be known for a verdict
 }
 
-// call is what the results of a call share.
-type call struct {
-	spoken spoken
-	found  []evidence.Found
-}
-
-// joins prepares a result for the others of its call.
-func (s *observed) joins(c *call) {
-	s.call, s.platforms = c, c.spoken.of(s.seen)
-	s.foreign = make([]evidence.Evidence, 0, len(s.seen))
-	for _, e := range s.seen {
-		s.foreign = append(s.foreign, evidence.Foreign(e))
-	}
-}
-
 // setting is an environment variable or option, and where it was seen.
-type setting struct{ name, value, source string }
+type setting struct {
+	name, value, source string
+	pasted              bool // a text beside the results sets it, and no program says that it took it
+}
 
 // quality is what a measured number is worth. The zero value was not judged.
 type quality uint8
@@ -212,30 +201,6 @@ func valid(v float64) bool { return v > 0 && !math.IsInf(v, 0) && !math.IsNaN(v)
 // clusters, or of two days: neither speaks of the other.
 func (s *observed) record() bool {
 	return s.kind == fabric.TableFile || s.kind == fabric.ObservationFile
-}
-
-// withOthers is what this result shows with what the others of the call add: their numbers, evidence, settings and
-// logs, none of them its own.
-func (s *observed) withOthers(all []*observed, own int) *observed {
-	t := *s
-	t.points, t.seen, t.settings, t.logs = slices.Clone(s.points), slices.Clone(s.seen), slices.Clone(s.settings), slices.Clone(s.logs)
-	for i, o := range all {
-		if i == own || s.record() && o.record() {
-			continue
-		}
-		for _, p := range o.points {
-			p.own = false
-			t.points = append(t.points, p)
-		}
-		t.seen = append(t.seen, o.foreign...)
-		t.platforms |= o.platforms
-		t.settings = append(t.settings, o.settings...)
-		t.logs = append(t.logs, o.logs...)
-		t.hw = filled(t.hw, o.hw)
-		t.guest = t.guest || o.guest
-	}
-	t.heard = len(t.seen)
-	return &t
 }
 
 // virtual reports whether the machines are virtual.

@@ -109,6 +109,7 @@ func infer(seen []evidence.Evidence, c causes.Class, in Input, t *table, fits fu
 		out.other -= b.probability
 	}
 	out.other = max(0, out.other)
+	out.raise(sharesOf(seen))
 	slices.SortStableFunc(out.all, func(a, b belief) int { return cmp.Compare(b.probability, a.probability) })
 	for _, b := range out.all {
 		if b.speaksFor() && (len(out.list) == 0 || b.probability >= leastShown) {
@@ -116,6 +117,32 @@ func infer(seen []evidence.Evidence, c causes.Class, in Input, t *table, fits fu
 		}
 	}
 	return out
+}
+
+// sharesOf is what causes that are in force take of the loss by their predictions.
+func sharesOf(seen []evidence.Evidence) map[fabric.CauseID]float64 {
+	out := map[fabric.CauseID]float64{}
+	for _, e := range seen {
+		if p, ok := e.(evidence.Predicted); ok {
+			out[p.Cause] = max(out[p.Cause], p.Share)
+		}
+	}
+	return out
+}
+
+// raise gives each cause that is in force no less than its share of the loss: whatever takes the rest, that part is its
+// own. The other causes share what is left as before.
+func (b *beliefs) raise(shares map[fabric.CauseID]float64) {
+	for i := range b.all {
+		x := &b.all[i]
+		if share := shares[x.id]; share > x.probability {
+			left := (1 - share) / (1 - x.probability)
+			for j := range b.all {
+				b.all[j].probability *= left
+			}
+			x.probability, b.other = share, b.other*left
+		}
+	}
 }
 
 // bounded is the probability of a cause of which people speak: what they say alone gives it no more than proseAlone, and

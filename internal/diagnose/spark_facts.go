@@ -15,7 +15,7 @@ import (
 func (o *observer) noteFacts(n *fabric.Notes) {
 	for _, f := range factsOf(n, "setting") {
 		name, value, _ := strings.Cut(f.Value, " ")
-		v := setting{name, value, noteSource(f.Line)}
+		v := setting{name: name, value: value, source: noteSource(f.Line)}
 		if !slices.ContainsFunc(o.s.settings, func(s setting) bool { return s.name == v.name && s.value == v.value }) {
 			o.s.settings = append(o.s.settings, v)
 		}

@@ -45,15 +45,21 @@ func Asymmetries(hosts []fabric.LogHost, seen Seen) []Evidence {
 		}
 		return ""
 	}))
+	known := environments(hosts)
 	for _, name := range names(hosts) {
 		if harmlessSetting(name) {
 			continue
 		}
-		add("env "+name, grouped(environments(hosts), func(h fabric.LogHost) string {
-			if v, ok := h.Env[name]; ok {
-				return name + "=" + v
+		texts, unset := map[string]string{}, name+" unset" // one text for all hosts that have it
+		add("env "+name, grouped(known, func(h fabric.LogHost) string {
+			v, ok := h.Env[name]
+			if !ok {
+				return unset
 			}
-			return name + " unset"
+			if texts[v] == "" {
+				texts[v] = name + "=" + v
+			}
+			return texts[v]
 		}))
 	}
 	return out

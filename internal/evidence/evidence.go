@@ -58,6 +58,14 @@ type Found struct {
 	Error  bool // its severity, where it failed
 }
 
+// Predicted is how well what is predicted with a cause in force fits what was measured.
+type Predicted struct {
+	Seen
+	Cause fabric.CauseID
+	Ratio float64 // how many times likelier the measurement is where the cause takes all of the loss than where something else does
+	Share float64 // of the loss that the cause is answerable for by its prediction, 0 to 1; it is in force. 0: it is not, or not known to be
+}
+
 // Outcome is how a run ended.
 type Outcome struct {
 	Seen
@@ -133,6 +141,12 @@ func (m Measure) Origin() string {
 }
 
 // Sign implements Evidence.
+func (p Predicted) Sign() string { return "predicted " + string(p.Cause) }
+
+// Origin implements Evidence.
+func (p Predicted) Origin() string { return p.Sign() }
+
+// Sign implements Evidence.
 func (f Found) Sign() string {
 	switch {
 	case !f.Failed:
@@ -181,6 +195,9 @@ func Foreign(e Evidence) Evidence {
 		e.Own = false
 		return e
 	case Measure:
+		e.Own = false
+		return e
+	case Predicted:
 		e.Own = false
 		return e
 	case Found:

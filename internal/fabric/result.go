@@ -202,6 +202,7 @@ type NCCLLog struct {
 	NVLS        int               `json:"nvls_channels,omitempty"`
 	Connections []LogConnection   `json:"connections,omitempty"` // over the network, counted by kind
 	Env         map[string]string `json:"env,omitempty"`         // set by environment
+	Pasted      []string          `json:"pasted,omitempty"`      // names in Env that the library does not print: a script, a command or a manifest beside the log sets them
 	Tuning      []TuningCell      `json:"tuning,omitempty"`
 	Chosen      []TuningChoice    `json:"chosen,omitempty"`
 	Paths       []LogLine         `json:"paths,omitempty"`  // of the System dump, as printed

@@ -9,19 +9,21 @@ type Table struct {
 	Nodes      int               `json:"nodes,omitempty"` // different hosts of the banner; 0: not all of its ranks were read
 	Hardware   *Hardware         `json:"hw,omitempty"`    // of a table file
 	Config     map[string]string `json:"config,omitempty"`
-	Health     string            `json:"health,omitempty"` // of a table file: healthy, sick, suspect, noisy
-	Symptom    string            `json:"symptom,omitempty"`
-	Devices    []RankDevice      `json:"devices,omitempty"` // the banner, one per rank
-	Processes  int               `json:"processes,omitempty"`
-	Version    string            `json:"version,omitempty"` // of the test program
-	Library    string            `json:"library,omitempty"` // NCCL or RCCL and its version
-	Checked    bool              `json:"checked,omitempty"` // results were compared with what they should be
-	Rows       []Row             `json:"rows"`
-	Average    *float64          `json:"avg_busbw_footer,omitempty"` // GB/s, as the footer prints it
-	OutOfBound *int              `json:"out_of_bounds,omitempty"`    // as the footer prints it
-	Complete   bool              `json:"complete,omitempty"`         // the footer is there: nothing was cut off
-	Copies     int               `json:"copies,omitempty"`           // the same banner this many times: built without MPI
-	Unread     []Unread          `json:"unread,omitempty"`           // lines in the table that are not rows
+	// Replaced are the values of settings that a later line before the table replaced, by their names, in their order.
+	Replaced   map[string][]string `json:"replaced,omitempty"`
+	Health     string              `json:"health,omitempty"` // of a table file: healthy, sick, suspect, noisy
+	Symptom    string              `json:"symptom,omitempty"`
+	Devices    []RankDevice        `json:"devices,omitempty"` // the banner, one per rank
+	Processes  int                 `json:"processes,omitempty"`
+	Version    string              `json:"version,omitempty"` // of the test program
+	Library    string              `json:"library,omitempty"` // NCCL or RCCL and its version
+	Checked    bool                `json:"checked,omitempty"` // results were compared with what they should be
+	Rows       []Row               `json:"rows"`
+	Average    *float64            `json:"avg_busbw_footer,omitempty"` // GB/s, as the footer prints it
+	OutOfBound *int                `json:"out_of_bounds,omitempty"`    // as the footer prints it
+	Complete   bool                `json:"complete,omitempty"`         // the footer is there: nothing was cut off
+	Copies     int                 `json:"copies,omitempty"`           // the same banner this many times: built without MPI
+	Unread     []Unread            `json:"unread,omitempty"`           // lines in the table that are not rows
 }
 
 // RankDevice is a line of the banner: where a rank ran.

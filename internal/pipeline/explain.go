@@ -122,6 +122,13 @@ func (k knownMachines) With(gpu string, perNode int) []string {
 	return ids
 }
 
+// Linked reports whether GPUs of an id or a short name are joined by links of their own. Those that bridges may join in pairs
+// are not: between more than two of them is PCIe.
+func (k knownMachines) Linked(gpu string) (linked, ok bool) {
+	_, m, err := k.cat.GPU(gpu)
+	return m.ScaleUp.Value > 0, err == nil
+}
+
 // WithPlugin returns the machines with a GPU for which their cloud installs a network plugin of NCCL, sorted.
 func (k knownMachines) WithPlugin(gpu, plugin string) []string {
 	return slices.DeleteFunc(k.With(gpu, 0), func(id string) bool { return !strings.EqualFold(k.cat.Machines[id].NCCLPlugin, plugin) })
@@ -171,16 +178,19 @@ func predictor(cat *catalog.Catalog) diagnose.Predictor {
 		cluster *collective.Cluster
 		err     error
 	}
-	known := make(map[fabric.Hardware]built)
+	type stated struct { // two equal pointers are not equal keys
+		hw                          fabric.Hardware
+		nvlink, linked, spine, core bool
+	}
+	known := make(map[stated]built)
 	return func(hw fabric.Hardware, job diagnose.Job, sizes []int64) (*fabric.Prediction, error) {
-		key := hw
-		key.NVLink = nil // two equal pointers are not equal keys
+		key := stated{hw: hw, nvlink: hw.NVLink != nil, spine: hw.Spine != nil}
+		key.linked, key.core = key.nvlink && *hw.NVLink, key.spine && *hw.Spine
+		key.hw.NVLink, key.hw.Spine = nil, nil
 		b, ok := known[key]
-		if !ok || hw.NVLink != nil {
+		if !ok {
 			b.cluster, b.err = collective.New(cat, hw)
-			if hw.NVLink == nil {
-				known[key] = b
-			}
+			known[key] = b
 		}
 		if b.err != nil {
 			return nil, b.err

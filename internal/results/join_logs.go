@@ -83,6 +83,9 @@ func (j *joined) add(l *fabric.NCCLLog) {
 	for name, value := range l.Env {
 		if _, set := out.Env[name]; !set && len(out.Env) < maxLogEnv {
 			out.Env[name] = value
+			if slices.Contains(l.Pasted, name) {
+				out.Pasted = append(out.Pasted, name)
+			}
 		}
 	}
 	j.choices(l.ByHost)
@@ -156,5 +159,6 @@ func (j *joined) finish() *fabric.NCCLLog {
 	if len(out.Env) == 0 {
 		out.Env = nil
 	}
+	slices.Sort(out.Pasted)
 	return out
 }

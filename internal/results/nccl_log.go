@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"railwright.dev/railwright/internal/envtext"
 	"railwright.dev/railwright/internal/fabric"
 	"railwright.dev/railwright/internal/messages"
 	"railwright.dev/railwright/internal/pattern"
@@ -22,6 +23,7 @@ type ncclLog struct {
 	helping bool     // a rule of dashes began a help text
 	help    []string // its lines
 	judged  judgedForms
+	pasted  envtext.Reader
 }
 
 // logRun is what the log of one run contains so far.
@@ -108,23 +110,37 @@ func (r *ncclLog) results() []fabric.Result {
 	return r.found
 }
 
-// bareSetting finds a setting in a line without a prefix: as the library says it, or in a script or command.
-var bareSetting = pattern.New(`^((?:NCCL|RCCL)_[A-Z0-9_]+) (?:set by environment|set) to (\S.*?)\.?$|(?:^|\s(?:-x|--env|-e) |\bexport |--env=)((?:NCCL|RCCL)_[A-Z0-9_]+)=("[^"]*"|'[^']*'|\S+)`)
+// printedSetting finds a setting as the library says it, in a line without a prefix.
+var printedSetting = pattern.New(`^((?:NCCL|RCCL)_[A-Z0-9_]+) (?:set by environment|set) to (\S.*?)\.?$`)
 
 // bare reads lines of a log that have no prefix: the version, and settings that were pasted by themselves.
 func (r *ncclLog) bare(l line, text string) {
-	if l.may(ofSetting) {
-		for _, m := range bareSetting().FindAllStringSubmatch(text[:min(len(text), maxLogPath)], maxLogEnv) {
-			if name := cmp.Or(m[1], m[3]); !strings.HasPrefix(name, "NCCL_DEBUG") { // what is printed is no choice of the run
-				r.run(l).env(l.host, name, strings.Trim(cmp.Or(m[2], m[4]), `"'`))
-			}
+	if l.may(ofSetting) || r.pasted.Open() {
+		if m := printedSetting().FindStringSubmatch(text[:min(len(text), maxSettingLine)]); m != nil && choice(m[1]) {
+			r.run(l).env(l.host, m[1], strings.Trim(m[2], `"'`))
 		}
+		r.paste(l)
 	}
 	if l.may(ofVersion) {
 		if m := libraryVersion().FindStringSubmatch(text); m != nil {
 			r.run(l).version("", m[1], m[2])
 		}
 	}
+}
+
+// paste reads what a script, a command or a manifest sets.
+func (r *ncclLog) paste(l line) {
+	text := l.trimmed()
+	for _, s := range r.pasted.Line(text[:min(len(text), maxSettingLine)]) {
+		if choice(s.Name) {
+			r.run(l).paste(l.host, s)
+		}
+	}
+}
+
+// choice reports whether a setting is one of the run: what is printed is none.
+func choice(name string) bool {
+	return (strings.HasPrefix(name, "NCCL_") || strings.HasPrefix(name, "RCCL_")) && !strings.HasPrefix(name, "NCCL_DEBUG")
 }
 
 // rest reads a line that no format claims, of a program around the library: a known message, or a fault in its form. A

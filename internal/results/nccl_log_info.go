@@ -1,9 +1,11 @@
 package results
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
+	"railwright.dev/railwright/internal/envtext"
 	"railwright.dev/railwright/internal/fabric"
 	"railwright.dev/railwright/internal/pattern"
 )
@@ -98,8 +100,34 @@ func (g *logRun) env(host, key, value string) {
 		return
 	}
 	at := g.choices(host)
+	if i := slices.Index(g.log.Pasted, key); i >= 0 { // what the library says it took outweighs what a script was to set
+		delete(g.log.Env, key)
+		delete(at.Env, key)
+		g.log.Pasted = slices.Delete(g.log.Pasted, i, i+1)
+	}
 	at.Env = g.setting(at.Env, key, value)
 	g.log.Env = g.setting(g.log.Env, key, value)
+}
+
+// paste takes a setting of a script, a command or a manifest: the last value counts, unless the library says which it took.
+func (g *logRun) paste(host string, s envtext.Setting) {
+	_, known := g.log.Env[s.Name]
+	pasted := slices.Contains(g.log.Pasted, s.Name)
+	if len(s.Name) > maxName || known && !pasted {
+		return
+	}
+	at := g.choices(host)
+	delete(at.Env, s.Name)
+	delete(g.log.Env, s.Name)
+	g.log.Pasted = slices.DeleteFunc(g.log.Pasted, func(name string) bool { return name == s.Name })
+	if s.Unset {
+		return
+	}
+	at.Env = g.setting(at.Env, s.Name, s.Value)
+	g.log.Env = g.setting(g.log.Env, s.Name, s.Value)
+	if _, kept := g.log.Env[s.Name]; kept {
+		g.log.Pasted = append(g.log.Pasted, strings.Clone(s.Name))
+	}
 }
 
 // setting adds a setting to those of a log or of a host; the first value counts.

@@ -40,7 +40,7 @@ func (r *ncclTests) read(l line) bool {
 			return true
 		}
 	}
-	return r.concluded(text) || r.header(l, text) || r.row(l, text) || r.scanned(l) || l.may(ofRank) && r.device(text) || r.notTable(l.may(ofCommand), text)
+	return r.concluded(text) || r.header(l, text) || r.row(l, text) || r.scanned(l) || l.may(ofRank) && r.device(text) || r.notTable(l.may(ofCommand) || r.before.pasted.Open(), text)
 }
 
 // withoutRank drops the rank that mpiexec of MPICH (-prepend-rank) writes before each piece that a process prints: the tests
@@ -91,9 +91,13 @@ func (r *ncclTests) banner(l line, text string) {
 
 func (r *ncclTests) open(l line) {
 	r.close()
+	for _, s := range r.before.typed { // its output follows
+		r.before.set(s)
+	}
 	r.cur = &ncclTable{line: l.number}
 	r.cur.table.Rows = []fabric.Row{}
 	r.cur.program, r.cur.table.Config = r.before.program, r.before.settings
+	r.cur.table.Replaced = r.before.replaced
 	r.cur.table.Version, r.cur.table.Library = r.before.version, r.before.library
 	for _, d := range r.before.devices {
 		r.cur.addDevice(d)
@@ -207,10 +211,14 @@ func (r *ncclTests) scanned(l line) bool {
 	return r.cur != nil && !r.cur.ended && r.cur.scan.read(l, r.cur)
 }
 
+func (r *ncclTests) paste(l line) { r.before.paste(l.trimmed()) }
+
 // notTable looks for what says of which program a table is, with which settings. signs: the line has what may say so.
 func (r *ncclTests) notTable(signs bool, text string) bool {
 	if signs {
 		r.before.read(text)
+	} else {
+		r.before.typed = nil
 	}
 	if r.cur != nil && !r.cur.inRows() {
 		if r.before.version != "" {

@@ -3,14 +3,18 @@ package results
 import (
 	"strings"
 
+	"railwright.dev/railwright/internal/envtext"
 	"railwright.dev/railwright/internal/fabric"
 	"railwright.dev/railwright/internal/pattern"
 )
 
 // command is what the text before a table says of how it was made.
 type command struct {
-	program  string            // all_reduce_perf, or all_gather where only the name of the collective stands there
-	settings map[string]string // of the libraries: mpirun -x NAME=value, export NAME=value
+	program  string              // all_reduce_perf, or all_gather where only the name of the collective stands there
+	settings map[string]string   // of the libraries: mpirun -x NAME=value, export NAME=value
+	replaced map[string][]string // their values before the last
+	pasted   envtext.Reader
+	typed    []envtext.Setting // of the line before, if it is a command of the superuser or the comment that looks like it
 	version  string            // of the tests
 	library  string            // NCCL or RCCL and its version
 	devices  []fabric.RankDevice
@@ -26,14 +30,11 @@ var (
 	gibFolder      = pattern.New(`(?:/usr/local|/kubernetes/bin)/gib/`)
 	programName    = pattern.New(`\b([a-z0-9_]+)_perf(?:_mpi)?\b`)
 	collectiveWord = pattern.New(`-t (all_reduce|all_gather|reduce_scatter|alltoall|broadcast|reduce|sendrecv|gather|scatter)\b`)
-	exportSetting  = pattern.New(`(?:-x|-genv|--env|-e|export|env)[ =]+((?:NCCL|RCCL|HSA|UCX)_[A-Z0-9_]+=\S*)`)
-	leadingSetting = pattern.New(`(?:^|\s)((?:NCCL|RCCL)_[A-Z0-9_]+=\S+)`)
 	testsVersion   = pattern.New(`nccl-tests version (\S+)(?:.*nccl-library=(\d+))?|rccl-tests:? [Vv]ersion:? (\S+)`)
 	libraryVersion = pattern.New(`^(NCCL|RCCL) version ?:? *(\d\S*)`)
 )
 
 func (c *command) read(text string) {
-	const mostSettings = 64 // of a command line
 	if strings.Contains(text, "_perf") {
 		if m := programName().FindStringSubmatch(text); m != nil {
 			c.program = keepUpTo(m[1], maxName)
@@ -42,20 +43,22 @@ func (c *command) read(text string) {
 	} else if m := collectiveWord().FindStringSubmatch(text); m != nil {
 		c.program = strings.Clone(m[1])
 	}
-	if strings.Contains(text, "CCL_") || strings.Contains(text, "HSA_") || strings.Contains(text, "UCX_") {
-		found := exportSetting().FindAllStringSubmatch(text, mostSettings)
-		if strings.Contains(text, "_perf") {
-			found = append(found, leadingSetting().FindAllStringSubmatch(text, mostSettings)...)
-		}
-		for _, m := range found {
-			c.set(m[1], mostSettings)
-		}
-	}
+	c.paste(text)
 	if strings.Contains(text, "/gib/") && gibFolder().MatchString(text) {
 		c.keep(NetPlugin, "gIB")
 	}
 	if strings.Contains(text, "version") || strings.Contains(text, "Version") {
 		c.versions(text)
+	}
+}
+
+// paste reads what a script, a command or a manifest sets.
+func (c *command) paste(text string) {
+	if c.typed = nil; strings.Contains(text, "_perf") {
+		c.typed = envtext.Typed(text[:min(len(text), maxSettingLine)])
+	}
+	for _, s := range c.pasted.Line(text[:min(len(text), maxSettingLine)]) {
+		c.set(s)
 	}
 }
 
@@ -68,12 +71,28 @@ func (c *command) device(text string) bool {
 	return ok
 }
 
-func (c *command) set(text string, most int) {
-	key, value, ok := librarySetting(text)
-	if !ok || len(c.settings) >= most || !c.budget.room(min(len(text), maxShown)+maxName) {
-		return
+// maxSettingLine is how much of a line is searched for settings, bytes.
+const maxSettingLine = 16 << 10
+
+// set takes a setting as a shell does: the last value counts. What it replaces is kept, to be said.
+func (c *command) set(s envtext.Setting) {
+	const most = 64 // settings of a run
+	old, again := c.settings[s.Name]
+	value := keep(s.Value)
+	switch {
+	case s.Unset:
+		delete(c.settings, s.Name)
+	case again && old == value:
+	case !again && len(c.settings) >= most || !c.budget.room(len(value)+maxName):
+	case again && len(c.replaced[s.Name]) < most:
+		if c.replaced == nil {
+			c.replaced = map[string][]string{}
+		}
+		c.replaced[s.Name] = append(c.replaced[s.Name], old)
+		fallthrough
+	default:
+		c.keep(keepUpTo(s.Name, maxName), value)
 	}
-	c.keep(keepUpTo(key, maxName), keep(value))
 }
 
 func (c *command) keep(key, value string) {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"railwright.dev/railwright/internal/envtext"
 	"railwright.dev/railwright/internal/fabric"
 )
 
@@ -26,6 +27,7 @@ type objectReader struct {
 	found   []fabric.Result
 	held    []line       // of the open object, that speak of a fault: of no account if the object is ours
 	foreign []line       // of objects of other programs
+	set     []line       // of these, all of each that names a setting of the libraries
 	classes []jsonObject // of virtual machines, which the reader of their manifests takes
 	lines   int          // of the open object that are not blank
 	// unclaimed are the lines of objects of other programs, since they were last taken.
@@ -94,6 +96,7 @@ const maxHeld = 64
 func (r *objectReader) abandon() {
 	r.open = false
 	r.foreign, r.held = append(r.foreign, r.held...), nil
+	r.set = append(r.set, settingLines(r.text, r.start)...)
 	r.unclaimed, r.lines = r.unclaimed+r.lines, 0
 }
 
@@ -103,6 +106,21 @@ func (r *objectReader) others() []line {
 	r.foreign = nil
 	return out
 }
+
+// settingLines are the lines of an object that names a setting of the libraries; nil: it names none.
+func settingLines(text []byte, number int) (out []line) {
+	if len(text) > maxSettingObject || !slices.ContainsFunc(envtext.Signs(), func(sign string) bool { return bytes.Contains(text, []byte(sign)) }) {
+		return nil
+	}
+	for raw := range strings.Lines(string(text)) {
+		out = append(out, line{number: number, raw: raw, text: raw})
+		number++
+	}
+	return out
+}
+
+// maxSettingObject is the largest object that is searched for settings, bytes: a pod of Kubernetes has some 10 KiB.
+const maxSettingObject = 1 << 20
 
 func (r *objectReader) begin(number int) {
 	r.open, r.start, r.text, r.depth, r.quoted, r.escape = true, number, r.text[:0], 0, false, false

@@ -59,6 +59,9 @@ type lineReader interface {
 	results() []fabric.Result
 }
 
+// settingReader takes the settings of a line that is no other part of its format, such as one of a manifest in JSON.
+type settingReader interface{ paste(l line) }
+
 // Line is a line of a file that no result claims.
 type Line struct {
 	Number int
@@ -324,6 +327,14 @@ func (s *pass) foreign() {
 		s.classOffer(o)
 	}
 	s.objects.classes = nil
+	for _, l := range s.objects.set {
+		for _, r := range s.readers {
+			if r, ok := r.(settingReader); ok {
+				r.paste(l)
+			}
+		}
+	}
+	s.objects.set = nil
 	for _, other := range s.objects.others() {
 		s.log.rest(other)
 	}

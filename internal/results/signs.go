@@ -4,6 +4,7 @@ import (
 	"strings"
 	"sync"
 
+	"railwright.dev/railwright/internal/envtext"
 	"railwright.dev/railwright/internal/pattern"
 )
 
@@ -42,11 +43,11 @@ func NewSigns(claimer *pattern.Set) *Signs {
 	}
 	s.own = s.set.Len()
 	for _, texts := range [signs][]string{
-		ofSetting:   pattern.Literals(bareSetting()),
+		ofSetting:   append(pattern.Literals(printedSetting()), envtext.Signs()...),
 		ofVersion:   pattern.Literals(libraryVersion()),
 		ofBanner:    {bannerSign},
 		ofHeader:    {headerSign},
-		ofCommand:   pattern.Literals(programName(), collectiveWord(), exportSetting(), leadingSetting(), gibFolder(), testsVersion(), libraryVersion()),
+		ofCommand:   append(pattern.Literals(programName(), collectiveWord(), gibFolder(), testsVersion(), libraryVersion()), envtext.Signs()...),
 		ofRank:      pattern.Literals(deviceLine()),
 		ofPerftest:  perftestBegins(),
 		ofRun:       pattern.Literals(perftestProgram()),
