@@ -7,7 +7,8 @@ import (
 )
 
 // Regexp is a regular expression that is not tried on a text without any of its literals, or one that begins or ends
-// with another byte than a match. The methods of [regexp.Regexp] that are not here try it always.
+// with another byte than a match; what is left an automaton tries first. The methods of [regexp.Regexp] that are not here try it
+// always.
 type Regexp struct {
 	*regexp.Regexp
 	first *bytesSet // with which a text begins; nil: with any byte, or there is no text
@@ -15,6 +16,9 @@ type Regexp struct {
 	texts []string  // of which every match has one; nil: there are no such
 	once  string    // the one literal, where there is one, in its own case
 	any   *literals // or these; nil: the expression has no literals that every match needs
+	plain bool      // it matches these literals and no other text
+
+	automaton *automaton
 }
 
 // New is an expression that is compiled when it is first used: most commands use few, and all of them together take
@@ -32,9 +36,9 @@ func Plain(expression string) func() *regexp.Regexp {
 // MustCompile compiles an expression now; it panics if it is wrong.
 func MustCompile(expression string) *Regexp {
 	parsed := parse(expression)
-	r := &Regexp{Regexp: regexp.MustCompile(expression), first: edgeOf(parsed, side{}), last: edgeOf(parsed, side{last: true})}
+	r := &Regexp{Regexp: regexp.MustCompile(expression), first: edgeOf(parsed, side{}), last: edgeOf(parsed, side{last: true}), automaton: &automaton{expression: expression}}
 	needs := needsOf(parsed)
-	r.texts = needs.texts
+	r.texts, r.plain = needs.texts, needs.whole
 	switch {
 	case len(needs.texts) == 1 && !needs.folded:
 		r.once = needs.texts[0]
@@ -74,12 +78,33 @@ func (r *Regexp) may(text string) bool {
 	return true
 }
 
+// might is false where a text has no match.
+func (r *Regexp) might(text string) bool {
+	if !r.may(text) {
+		return false
+	}
+	has, ok := r.automaton.match(text)
+	return has || !ok
+}
+
 // MatchString is that of [regexp.Regexp].
-func (r *Regexp) MatchString(text string) bool { return r.may(text) && r.Regexp.MatchString(text) }
+func (r *Regexp) MatchString(text string) bool {
+	if r.plain && r.any != nil {
+		found, foreign := r.any.find(text)
+		return found || foreign && r.Regexp.MatchString(text)
+	}
+	if !r.may(text) {
+		return false
+	}
+	if has, ok := r.automaton.match(text); ok {
+		return has
+	}
+	return r.Regexp.MatchString(text)
+}
 
 // FindString is that of [regexp.Regexp].
 func (r *Regexp) FindString(text string) string {
-	if !r.may(text) {
+	if !r.might(text) {
 		return ""
 	}
 	return r.Regexp.FindString(text)
@@ -87,7 +112,7 @@ func (r *Regexp) FindString(text string) string {
 
 // FindStringIndex is that of [regexp.Regexp].
 func (r *Regexp) FindStringIndex(text string) []int {
-	if !r.may(text) {
+	if !r.might(text) {
 		return nil
 	}
 	return r.Regexp.FindStringIndex(text)
@@ -95,7 +120,7 @@ func (r *Regexp) FindStringIndex(text string) []int {
 
 // FindStringSubmatch is that of [regexp.Regexp].
 func (r *Regexp) FindStringSubmatch(text string) []string {
-	if !r.may(text) {
+	if !r.might(text) {
 		return nil
 	}
 	return r.Regexp.FindStringSubmatch(text)
@@ -103,7 +128,7 @@ func (r *Regexp) FindStringSubmatch(text string) []string {
 
 // FindAllString is that of [regexp.Regexp].
 func (r *Regexp) FindAllString(text string, most int) []string {
-	if !r.may(text) {
+	if !r.might(text) {
 		return nil
 	}
 	return r.Regexp.FindAllString(text, most)
@@ -111,7 +136,7 @@ func (r *Regexp) FindAllString(text string, most int) []string {
 
 // FindAllStringSubmatch is that of [regexp.Regexp].
 func (r *Regexp) FindAllStringSubmatch(text string, most int) [][]string {
-	if !r.may(text) {
+	if !r.might(text) {
 		return nil
 	}
 	return r.Regexp.FindAllStringSubmatch(text, most)
@@ -119,7 +144,7 @@ func (r *Regexp) FindAllStringSubmatch(text string, most int) [][]string {
 
 // ReplaceAllString is that of [regexp.Regexp].
 func (r *Regexp) ReplaceAllString(text, with string) string {
-	if !r.may(text) {
+	if !r.might(text) {
 		return text
 	}
 	return r.Regexp.ReplaceAllString(text, with)
