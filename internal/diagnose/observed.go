@@ -24,6 +24,8 @@ type observed struct {
 	call      *call
 	platforms platformSet // of which the first of seen speak
 	heard     int         // how many of seen these are
+	rdma      bool        // something of the first of seen names RDMA devices
+	searched  int         // how many of seen these are
 	settings  []setting
 	shape     shape // of a table
 	logs      []*fabric.NCCLLog
