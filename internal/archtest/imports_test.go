@@ -21,12 +21,13 @@ var allowed = map[string]string{
 	"internal/archtest": "",
 
 	// the doors outward
-	"internal/linux":   "",
-	"internal/files":   "",
-	"internal/pattern": "",
-	"internal/host":    "fabric linux pattern",
-	"internal/kube":    "",
-	"internal/vcenter": "fabric",
+	"internal/linux":     "",
+	"internal/files":     "",
+	"internal/pattern":   "",
+	"internal/plainjson": "",
+	"internal/host":      "fabric linux pattern",
+	"internal/kube":      "",
+	"internal/vcenter":   "fabric",
 
 	// the nouns and what is known of them
 	"internal/fabric":   "",
@@ -65,7 +66,7 @@ var allowed = map[string]string{
 	// from facts and intent to a plan, and from a plan to systems
 	"internal/esx":      "fabric pattern",
 	"internal/prepare":  "fabric",
-	"internal/facts":    "fabric esx files host linux kube nic pattern spark switchos vcenter",
+	"internal/facts":    "fabric esx files host linux kube nic pattern plainjson spark switchos vcenter",
 	"internal/intake":   "fabric facts files host manifest results",
 	"internal/bundle":   "fabric facts host",
 	"internal/runbook":  "fabric catalog draw prepare",

@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/plainjson"
 )
 
 // decoders decode files of facts. They are used again, with the buffers that they have by then: of 16,384 nodes these would be
@@ -21,7 +22,11 @@ type decoder struct {
 	in   bytes.Reader
 	json *json.Decoder
 	last lengths
+
+	plain *plainjson.Decoder[fabric.Facts] // which nearly all files are: this program wrote them
 }
+
+var plainFacts = sync.OnceValue(plainjson.TypeOf[fabric.Facts])
 
 // lengths are how long the lists of the last facts are. Those that follow are mostly of a machine of the same kind: lists that
 // have room from the beginning are not copied as they grow.
@@ -57,7 +62,7 @@ func decoded[T any](list []T) []T {
 }
 
 func newDecoder() *decoder {
-	d := &decoder{}
+	d := &decoder{plain: plainFacts().NewDecoder()}
 	d.json = json.NewDecoder(&d.in)
 	d.json.DisallowUnknownFields()
 	return d
@@ -87,8 +92,13 @@ func (d *decoder) parse(text []byte) (*fabric.Facts, error) {
 	if len(text) > maxFactsFile {
 		return nil, fmt.Errorf("larger than %d bytes", maxFactsFile)
 	}
-	d.in.Reset(text)
 	f := d.last.room()
+	if d.plain.Decode(text, f) && f.Meta == fabric.NewMeta("Facts") && f.Node != "" {
+		d.last = lengthsOf(f)
+		return f, nil
+	}
+	d.in.Reset(text)
+	f = d.last.room()
 	err := d.json.Decode(f)
 	d.last = lengthsOf(f)
 	var m fabric.Meta

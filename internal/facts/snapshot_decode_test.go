@@ -1,8 +1,11 @@
 package facts
 
 import (
+	"encoding/json"
 	"reflect"
 	"testing"
+
+	"railwright.dev/railwright/internal/fabric"
 )
 
 // What one file has leaves nothing in the facts of the next.
@@ -27,6 +30,21 @@ func TestDecoderKeepsNothing(t *testing.T) {
 		}
 		if !reflect.DeepEqual(want, have) {
 			t.Errorf("%s: %+v, want %+v", text, have, want)
+		}
+	}
+}
+
+// Facts as this program writes them are decoded without encoding/json, and to the same.
+func TestPlainFacts(t *testing.T) {
+	for name, f := range map[string]*fabric.Facts{"a node": wholeNode("a", 1), "GPUs": gpuFacts()} {
+		f.Meta = fabric.NewMeta("Facts")
+		text := asJSON(t, f)
+		var got, want fabric.Facts
+		if err := json.Unmarshal(text, &want); err != nil {
+			t.Fatal(err)
+		}
+		if !plainFacts().NewDecoder().Decode(text, &got) || !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: %+v, want %+v", name, got, want)
 		}
 	}
 }
