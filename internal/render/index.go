@@ -1,6 +1,7 @@
 package render
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
@@ -41,10 +42,43 @@ func byPlace(a, b fabric.Artifact) int {
 // EncodeIndex returns the text of an index file and its SHA-256 in hexadecimal, the name of all that was
 // rendered: sha256sum of the file prints the same.
 func EncodeIndex(index fabric.Index) (text []byte, sha256 string, err error) {
-	text, err = json.MarshalIndent(index, "", " ")
+	listed := index.Artifacts
+	index.Artifacts = []fabric.Artifact{}
+	frame, err := json.MarshalIndent(index, "", " ")
 	if err != nil {
 		return nil, "", fmt.Errorf("index: %w", err)
 	}
-	text = append(text, '\n')
+	const none = `"artifacts": []`
+	at := bytes.Index(frame, []byte(none)) // in the header, behind kind and version
+	if text, err = appendArtifacts(frame[:at:at], listed); err != nil {
+		return nil, "", fmt.Errorf("index: %w", err)
+	}
+	text = append(append(text, frame[at+len(none):]...), '\n')
 	return text, sum(text), nil
+}
+
+// appendArtifacts appends the list of an index.
+func appendArtifacts(text []byte, listed []fabric.Artifact) (_ []byte, err error) {
+	const names = 128 // bytes around the texts of an entry
+	room := names
+	for _, a := range listed {
+		room += names + len(a.Target) + len(a.Path) + len(a.SHA256) + len(a.File) + len(a.Doc) + 8*len(a.Omits)
+		for _, o := range a.Omits {
+			room += len(o)
+		}
+	}
+	text = slices.Grow(text, room)
+	text = append(text, `"artifacts": [`...)
+	for i, a := range listed {
+		if i > 0 {
+			text = append(text, ',')
+		}
+		if text, err = appendArtifact(append(text, '\n'), a); err != nil {
+			return nil, err
+		}
+	}
+	if len(listed) > 0 {
+		text = append(text, "\n "...)
+	}
+	return append(text, ']'), nil
 }
