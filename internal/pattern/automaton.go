@@ -13,6 +13,7 @@ import (
 // "Regular Expression Matching: the Virtual Machine Approach" and RE2.
 type automaton struct {
 	expression string
+	starts     bool // it is asked where matches begin: each begins where it is told to
 
 	mu    sync.Mutex // who finds it in use does without
 	tries int        // texts so far
@@ -25,6 +26,7 @@ type automaton struct {
 	of       []rune            // one of each class; the last is behind the end of a text
 	next     []uint16          // state, of each state and class
 	states   []state           // the first three are below
+	begins   [256]uint16       // where a match begins behind a byte
 	known    map[string]uint16 // by instructions and what is before them
 	bytes    int               // of texts since the states were last forgotten
 
@@ -58,23 +60,69 @@ func (a *automaton) match(text string) (has, ok bool) {
 		return false, false
 	}
 	defer a.mu.Unlock()
-	if a.tries < fewTries {
-		a.tries++
+	if !a.ready() {
 		return false, false
 	}
-	if a.given {
-		return false, false
-	}
-	if a.prog == nil && !a.build() {
-		a.given = true
-		return false, false
-	}
-	return a.run(text)
+	return a.told(text)
 }
 
-func (a *automaton) run(text string) (has, ok bool) {
-	at, width := begin, len(a.of)
+// made is match of an automaton that is made.
+func (a *automaton) made(text string) (has, ok bool) {
+	if !a.mu.TryLock() {
+		return false, false
+	}
+	defer a.mu.Unlock()
+	if a.prog == nil || a.given {
+		return false, false
+	}
+	return a.told(text)
+}
+
+func (a *automaton) told(text string) (has, ok bool) {
 	a.bytes += len(text)
+	return a.run(text, begin)
+}
+
+// first is where the first match begins, at a place or behind it; -1: there is none.
+func (a *automaton) first(text string, from int) (at int, ok bool) {
+	if !a.mu.TryLock() {
+		return 0, false
+	}
+	defer a.mu.Unlock()
+	if !a.ready() {
+		return 0, false
+	}
+	a.bytes += len(text) - from
+	for at := from; at <= len(text); at++ {
+		state := begin
+		if at > 0 {
+			state = a.begins[text[at-1]]
+		}
+		switch has, ok := a.run(text[at:], state); {
+		case !ok:
+			return 0, false
+		case has:
+			return at, true
+		}
+	}
+	return -1, true
+}
+
+// ready makes the automaton, once there were texts enough.
+func (a *automaton) ready() bool {
+	if a.tries < fewTries {
+		a.tries++
+		return false
+	}
+	if a.prog == nil && !a.given {
+		a.given = !a.build()
+	}
+	return !a.given
+}
+
+// run follows a text from a state.
+func (a *automaton) run(text string, at uint16) (has, ok bool) {
+	width := len(a.of)
 	for i := range len(text) {
 		c := text[i]
 		if c >= utf8.RuneSelf {
@@ -106,7 +154,7 @@ func (a *automaton) build() bool {
 	if err != nil {
 		return false
 	}
-	a.prog, a.anchored = prog, prog.StartCond()&syntax.EmptyBeginText != 0
+	a.prog, a.anchored = prog, a.starts || prog.StartCond()&syntax.EmptyBeginText != 0
 	a.looks = slices.ContainsFunc(prog.Inst, func(i syntax.Inst) bool { return i.Op == syntax.InstEmptyWidth })
 	a.seen = make([]bool, len(prog.Inst))
 	byMatches := map[string]uint8{}
@@ -161,7 +209,14 @@ func kind(c rune) byte {
 func (a *automaton) forget() {
 	a.known, a.bytes = map[string]uint16{}, 0
 	a.states, a.next = append(a.states[:0], state{}, state{}, state{}), append(a.next[:0], make([]uint16, int(begin)*len(a.of))...)
-	a.state(state{at: []uint32{uint32(a.prog.Start)}, before: -1})
+	from := []uint32{uint32(a.prog.Start)}
+	a.state(state{at: from, before: -1})
+	if !a.starts {
+		return
+	}
+	for c := range a.begins {
+		a.begins[c] = a.state(state{at: from, before: rune(kind(rune(c)))})
+	}
 }
 
 // state is the number of a state.

@@ -62,6 +62,14 @@ func FuzzRegexp(f *testing.F) {
 				t.Errorf("%q in %q: the automaton says %t", expression, text, has)
 			}
 		}
+		if r.finder != nil {
+			r.finder.starts.tries = fewTries
+		}
+		for range 2 {
+			if got, want := r.ReplaceAllString(text, "-"), plain.ReplaceAllString(text, "-"); got != want {
+				t.Errorf("%q in %q: replaced %q, want %q", expression, text, got, want)
+			}
+		}
 		set := NewSet(MustCompile(`xyz`), r)
 		if in := set.In(text); plain.MatchString(text) && !in.Has(1) {
 			t.Errorf("%q in %q: not among the members", expression, text)
@@ -118,6 +126,9 @@ func TestAutomaton(t *testing.T) {
 			}
 			if ok && has != r.Regexp.Match(text) {
 				t.Fatalf("%q in %q: %t", expression, text, has)
+			}
+			if got, want := r.ReplaceAllString(string(text), "-"), r.Regexp.ReplaceAllString(string(text), "-"); got != want {
+				t.Fatalf("%q in %q: replaced %q, want %q", expression, text, got, want)
 			}
 		}
 		if told < 10000 {

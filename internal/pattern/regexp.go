@@ -19,6 +19,7 @@ type Regexp struct {
 	plain bool      // it matches these literals and no other text
 
 	automaton *automaton
+	finder    *finder
 }
 
 // New is an expression that is compiled when it is first used: most commands use few, and all of them together take
@@ -37,6 +38,7 @@ func Plain(expression string) func() *regexp.Regexp {
 func MustCompile(expression string) *Regexp {
 	parsed := parse(expression)
 	r := &Regexp{Regexp: regexp.MustCompile(expression), first: edgeOf(parsed, side{}), last: edgeOf(parsed, side{last: true}), automaton: &automaton{expression: expression}}
+	r.finder = newFinder(expression, parsed)
 	needs := needsOf(parsed)
 	r.texts, r.plain = needs.texts, needs.whole
 	switch {
@@ -63,40 +65,36 @@ func Literals(expressions ...*Regexp) (texts []string) {
 	return texts
 }
 
-// may reports whether a text begins and ends as a match does and has one of the literals.
-func (r *Regexp) may(text string) bool {
+// told reports whether a text has a match; ok is false where only the expression can tell.
+func (r *Regexp) told(text string) (has, ok bool) {
 	switch {
-	case r.first != nil && (text == "" || !r.first.has(text[0])):
-		return false
-	case r.last != nil && (text == "" || !r.last.has(text[len(text)-1])):
-		return false
-	case r.once != "":
-		return strings.Contains(text, r.once)
+	case r.first != nil && (text == "" || !r.first.has(text[0])), r.last != nil && (text == "" || !r.last.has(text[len(text)-1])):
+		return false, true
+	case r.once != "" && !strings.Contains(text, r.once):
+		return false, true
 	case r.any != nil:
-		return r.any.in(text)
+		if has, ok := r.automaton.made(text); ok {
+			return has, true // in one pass, as the literals are found
+		}
+		switch found, foreign := r.any.find(text); {
+		case foreign:
+			return false, false
+		case r.plain || !found:
+			return found, true
+		}
 	}
-	return true
+	return r.automaton.match(text)
 }
 
 // might is false where a text has no match.
 func (r *Regexp) might(text string) bool {
-	if !r.may(text) {
-		return false
-	}
-	has, ok := r.automaton.match(text)
+	has, ok := r.told(text)
 	return has || !ok
 }
 
 // MatchString is that of [regexp.Regexp].
 func (r *Regexp) MatchString(text string) bool {
-	if r.plain && r.any != nil {
-		found, foreign := r.any.find(text)
-		return found || foreign && r.Regexp.MatchString(text)
-	}
-	if !r.may(text) {
-		return false
-	}
-	if has, ok := r.automaton.match(text); ok {
+	if has, ok := r.told(text); ok {
 		return has
 	}
 	return r.Regexp.MatchString(text)
@@ -146,6 +144,9 @@ func (r *Regexp) FindAllStringSubmatch(text string, most int) [][]string {
 func (r *Regexp) ReplaceAllString(text, with string) string {
 	if !r.might(text) {
 		return text
+	}
+	if out, ok := r.finder.replace(text, with); ok {
+		return out
 	}
 	return r.Regexp.ReplaceAllString(text, with)
 }
