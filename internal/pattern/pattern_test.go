@@ -124,7 +124,7 @@ func TestAutomaton(t *testing.T) {
 			if ok {
 				told++
 			}
-			if ok && has != r.Regexp.Match(text) {
+			if ok && has != r.Match(text) {
 				t.Fatalf("%q in %q: %t", expression, text, has)
 			}
 			if got, want := r.ReplaceAllString(string(text), "-"), r.Regexp.ReplaceAllString(string(text), "-"); got != want {
@@ -147,7 +147,7 @@ func TestAutomatonGivesUp(t *testing.T) {
 			text[i] = "ab"[random.IntN(2)]
 		}
 		text[random.IntN(len(text))] = 'c'
-		if got := r.MatchString(string(text)); got != r.Regexp.Match(text) {
+		if got := r.MatchString(string(text)); got != r.Match(text) {
 			t.Fatalf("%q: %t", text, got)
 		}
 	}
