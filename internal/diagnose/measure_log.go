@@ -127,11 +127,12 @@ func (s *observed) hasRDMA() bool {
 	if s.hw.NIC != "" || s.hw.Machine != "" || s.hw.Net != "" && !strings.EqualFold(s.hw.Net, "none") {
 		return true
 	}
-	return slices.ContainsFunc(s.logs, func(l *fabric.NCCLLog) bool { return len(l.HCAs) > 0 || rdmaWords().MatchString(l.Bootstrap) }) ||
-		slices.ContainsFunc(s.seen, func(e evidence.Evidence) bool {
-			_, said := e.(evidence.Setting)
-			return !said && rdmaWords().MatchString(e.Where().Text)
-		})
+	s.rdma = s.rdma || slices.ContainsFunc(s.seen[s.searched:], func(e evidence.Evidence) bool {
+		_, said := e.(evidence.Setting)
+		return !said && rdmaWords().MatchString(e.Where().Text)
+	})
+	s.searched = len(s.seen) // each is searched once, however many logs ask
+	return s.rdma || slices.ContainsFunc(s.logs, func(l *fabric.NCCLLog) bool { return len(l.HCAs) > 0 || rdmaWords().MatchString(l.Bootstrap) })
 }
 
 // subsetOf compares the NICs that NCCL lists with those of a machine.

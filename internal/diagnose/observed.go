@@ -24,6 +24,8 @@ type observed struct {
 	number    int         // of the result in its call
 	platforms platformSet // of which the first of seen speak
 	heard     int         // how many of seen these are
+	rdma      bool        // something of the first of seen names RDMA devices
+	searched  int         // how many of seen these are
 	settings  []setting
 	overruled []string // names of settings that were hardly in force, by what was measured
 	shape     shape    // of a table

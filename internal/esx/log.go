@@ -54,19 +54,27 @@ var messages = sync.OnceValue(func() []message {
 // vmName finds the name of the virtual machine in a message that is known for something else.
 var vmName = pattern.New(`(?i)(?:power on virtual machine|powering on VM|entity|required by VM) "?([^\s",]+?)"?(?:[,.\s]|$)`)
 
-// inLog are beginnings of lines of the logs: of vmware.log in its two forms, of vmkernel.log, and of the client's messages.
-var inLog = pattern.New(`(?i)PCIPassthru|after reset|pending transactions|PCIEHP|IntrVector|DevicePowerOn|AMDIommu|passthrough|SR-IOV|systemId|IOMMU|MSIX?\b|sched\.mem|pciPassthru|virtual machine|the current system|currently at|powering on|ESX host|deviceId, and`)
+// inLog and inVectors are beginnings of lines of the logs: of vmware.log in its two forms, of vmkernel.log, and of the client's
+// messages. The first is texts alone, which are found without an expression.
+var (
+	inLog     = pattern.New(`(?i)PCIPassthru|after reset|pending transactions|PCIEHP|IntrVector|DevicePowerOn|AMDIommu|passthrough|SR-IOV|systemId|IOMMU|sched\.mem|virtual machine|the current system|currently at|powering on|ESX host|deviceId, and`)
+	inVectors = pattern.New(`(?i)MSIX?\b`)
+)
 
-func messageOf(line string) (message, []string) {
-	if !inLog().MatchString(line) {
-		return message{}, nil
+// candidates are in one pass the messages that a line may be.
+var candidates = sync.OnceValue(func() *pattern.Set { return pattern.NewSet(messageTexts()...) })
+
+func messageOf(line string) (m message, ok bool) {
+	if !inLog().MatchString(line) && !inVectors().MatchString(line) {
+		return message{}, false
 	}
-	for _, m := range messages() {
-		if found := m.text.FindStringSubmatch(line); found != nil {
-			return m, found
+	may := candidates().In(line)
+	for i := range may.Within(0, len(messages())) {
+		if m := messages()[i]; m.text.MatchString(line) {
+			return m, true
 		}
 	}
-	return message{}, nil
+	return message{}, false
 }
 
 func messageTexts() (all []*pattern.Regexp) {
@@ -80,10 +88,10 @@ func logForm() form {
 	return form{
 		name: "messages of virtual machines", log: true, opens: messageTexts(),
 		begins: func(line string, _ place) bool {
-			m, found := messageOf(line)
-			return found != nil && (m.kind != "" || !strings.HasPrefix(m.text.String(), `(?i)^(?:the current`))
+			m, ok := messageOf(line)
+			return ok && (m.kind != "" || !strings.HasPrefix(m.text.String(), `(?i)^(?:the current`))
 		},
-		goesOn: func(line string) bool { _, found := messageOf(line); return found != nil },
+		goesOn: func(line string) bool { _, ok := messageOf(line); return ok },
 		read:   readLog,
 	}
 }
@@ -96,7 +104,8 @@ func readLog(b *build, s section) {
 	}
 	name := ""
 	for i, line := range s.lines {
-		m, found := messageOf(line)
+		m, _ := messageOf(line) // which the line has: it is of this section
+		found := m.text.FindStringSubmatch(line)
 		if v := vmName().FindStringSubmatch(line); v != nil {
 			name = v[1]
 		}

@@ -50,7 +50,7 @@ func Read(texts map[string][]byte) Reading {
 		asked[c.Name] = c.Shell
 	}
 	for _, name := range slices.Sorted(maps.Keys(texts)) {
-		s := &Scanner{}
+		s := &Scanner{keeps: true}
 		called := strings.TrimSuffix(path.Base(name), ".txt")
 		if shell := asked[called]; shell != "" {
 			s.ask(shell)

@@ -13,7 +13,7 @@ import (
 type form struct {
 	name   string
 	ours   bool              // only ESX prints it
-	log    bool              // messages of programs
+	log    bool              // messages of programs; a line that begins it goes on with it
 	weak   bool              // what another output takes is not its beginning
 	opens  []*pattern.Regexp // a line that begins it matches one of these; nil: its place may be enough
 	begins func(line string, at place) bool
@@ -38,12 +38,14 @@ type section struct {
 	named   bool  // the command is that of the text's name
 }
 
-// Scanner finds outputs in a text that may hold anything, line by line.
+// Scanner finds outputs in a text that may hold anything, line by line. It keeps none of their lines: a log may have millions.
 type Scanner struct {
-	sections []section
-	at       place
-	number   int
-	open     int // 1 more than the number of the open section; 0: none
+	at     place
+	number int
+	open   *form // whose output the last line was; nil: nobody's
+
+	keeps    bool      // lines, for their readers
+	sections []section // the last is the open one
 }
 
 // ask says that what follows is what a command printed.
@@ -53,10 +55,12 @@ func (s *Scanner) ask(shell string) {
 	s.at.words, _ = base(s.at.command)
 	s.at.ours = isOurs(s.at.command)
 	s.at.esx = s.at.esx || onlyESX(s.at.command)
-	s.sections = append(s.sections, section{command: s.at.command})
+	if s.keeps {
+		s.sections = append(s.sections, section{command: s.at.command})
+	}
 }
 
-func (s *Scanner) end() { s.open = 0 }
+func (s *Scanner) end() { s.open = nil }
 
 // End says that the next line belongs to no output that is open.
 func (s *Scanner) End() { s.end() }
@@ -93,25 +97,44 @@ func (s *Scanner) Line(line string, may *pattern.Members) Claim {
 		return Claim{Shell: true, Command: isOurs(command), OnlyESX: onlyESX(command)}
 	}
 	next := formOf(line, s.at, may)
-	if s.open > 0 {
-		at := &s.sections[s.open-1]
-		if at.form.goesOn(line) && (next == nil || next == at.form || next.weak || !next.ours && at.form.ours) {
-			at.add(s.number, line)
-			return Claim{Read: true, Ours: at.form.ours, Log: at.form.log}
-		}
+	if s.open != nil && s.open.takes(line, next) {
+		return s.read(line)
 	}
 	s.end()
 	if next != nil {
-		s.sections = append(s.sections, section{form: next, command: s.at.command, named: len(s.sections) > 0 && s.sections[len(s.sections)-1].named})
-		s.open, s.at.esx = len(s.sections), s.at.esx || next.ours
-		s.sections[s.open-1].add(s.number, line)
-		return Claim{Read: true, Ours: next.ours, Log: next.log}
+		s.begin(next)
+		return s.read(line)
 	}
 	if isOurs(text) {
 		s.ask(text)
 		return Claim{Shell: true, Command: true, OnlyESX: onlyESX(text)}
 	}
 	return Claim{Shell: isRule(text) || isElision(text) || strings.HasPrefix(text, "```") || strings.HasPrefix(text, "<?xml") || strings.HasPrefix(text, "#") || loneAddress().MatchString(text)}
+}
+
+// takes reports whether a line goes on with an open output; next is the form that it begins, nil: none.
+func (f *form) takes(line string, next *form) bool {
+	if f.log && next == f {
+		return true
+	}
+	return (next == nil || next == f || next.weak || !next.ours && f.ours) && f.goesOn(line)
+}
+
+// begin opens an output.
+func (s *Scanner) begin(f *form) {
+	s.open, s.at.esx = f, s.at.esx || f.ours
+	if s.keeps {
+		named := len(s.sections) > 0 && s.sections[len(s.sections)-1].named
+		s.sections = append(s.sections, section{form: f, command: s.at.command, named: named})
+	}
+}
+
+// read takes a line of the open output.
+func (s *Scanner) read(line string) Claim {
+	if s.keeps {
+		s.sections[len(s.sections)-1].add(s.number, line)
+	}
+	return Claim{Read: true, Ours: s.open.ours, Log: s.open.log}
 }
 
 // signs are what a line has that may begin an output where nothing tells of ESX or of a command: a form of a few words, such as

@@ -8,6 +8,8 @@ import (
 	"io"
 	"sync"
 
+	jsonv2 "github.com/go-json-experiment/json"
+
 	"railwright.dev/railwright/internal/fabric"
 )
 
@@ -87,8 +89,14 @@ func (d *decoder) parse(text []byte) (*fabric.Facts, error) {
 	if len(text) > maxFactsFile {
 		return nil, fmt.Errorf("larger than %d bytes", maxFactsFile)
 	}
-	d.in.Reset(text)
 	f := d.last.room()
+	// What this program wrote is decoded in half the time of encoding/json, which takes more and says what is wrong.
+	if jsonv2.Unmarshal(text, f, jsonv2.RejectUnknownMembers(true)) == nil && f.Meta == fabric.NewMeta("Facts") && f.Node != "" {
+		d.last = lengthsOf(f)
+		return f, nil
+	}
+	d.in.Reset(text)
+	f = d.last.room()
 	err := d.json.Decode(f)
 	d.last = lengthsOf(f)
 	var m fabric.Meta

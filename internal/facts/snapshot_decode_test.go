@@ -1,8 +1,13 @@
 package facts
 
 import (
+	"encoding/json"
 	"reflect"
 	"testing"
+
+	jsonv2 "github.com/go-json-experiment/json"
+
+	"railwright.dev/railwright/internal/fabric"
 )
 
 // What one file has leaves nothing in the facts of the next.
@@ -27,6 +32,21 @@ func TestDecoderKeepsNothing(t *testing.T) {
 		}
 		if !reflect.DeepEqual(want, have) {
 			t.Errorf("%s: %+v, want %+v", text, have, want)
+		}
+	}
+}
+
+// Facts that this program wrote are not decoded twice, and come to what encoding/json reads in them.
+func TestDecodedAtOnce(t *testing.T) {
+	for name, f := range map[string]*fabric.Facts{"a node": wholeNode("a", 1), "GPUs": gpuFacts()} {
+		f.Meta = fabric.NewMeta("Facts")
+		text := asJSON(t, f)
+		var got, want fabric.Facts
+		if err := json.Unmarshal(text, &want); err != nil {
+			t.Fatal(err)
+		}
+		if err := jsonv2.Unmarshal(text, &got, jsonv2.RejectUnknownMembers(true)); err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: %v: %+v, want %+v", name, err, got, want)
 		}
 	}
 }

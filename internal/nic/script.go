@@ -21,8 +21,9 @@ var frame string
 // scriptFile returns the script: the intent as shell variables, the vendor's functions, and the frame that runs them.
 func (v Vendor) scriptFile(s Settings) File {
 	roce, cnp := class(s.Traffic, "roce"), class(s.Traffic, "cnp")
-	var b strings.Builder
-	fmt.Fprintf(&b, `#!/bin/sh
+	const head = 2 << 10 // bytes, some more than it has
+	b := make([]byte, 0, head+len(v.script)+len(frame))
+	b = fmt.Appendf(b, `#!/bin/sh
 # Written by railwright from the plan; a change here is lost when it is rendered again.
 # Sets %s to the traffic classes of the plan, and reads back what it set:
 #   railwright-nic-qos set            what does not survive a restart; %s runs this at every start
@@ -41,9 +42,8 @@ share=%d   # percent of the bandwidth of RoCE beside other traffic
 
 `, v.Title, UnitName, strings.Join(s.NICs, " "), roce.DSCP, roce.Priority, cnp.DSCP, cnp.Priority,
 		bit(roce.Lossless), bit(roce.ECN != nil), s.Traffic.Share)
-	b.WriteString(v.script)
-	b.WriteString(frame)
-	f := File{Path: ScriptPath, Mode: 0o755, Text: []byte(b.String())}
+	b = append(append(b, v.script...), frame...)
+	f := File{Path: ScriptPath, Mode: 0o755, Text: b}
 	if v.omits != nil {
 		f.Omits = v.omits(s)
 	}

@@ -65,9 +65,14 @@ func (l *literals) has(p uint32) bool { return l.begins[p>>6]&(1<<(p&63)) != 0 }
 
 // in reports whether a text has one of the literals, or characters that fold to one.
 func (l *literals) in(text string) bool {
-	found := false
-	all := l.each(text, func(int) bool { found = true; return false })
-	return found || all
+	found, foreign := l.find(text)
+	return found || foreign
+}
+
+// find reports whether a text has one of the literals, and where it has not, whether it has characters that fold to one.
+func (l *literals) find(text string) (found, foreign bool) {
+	foreign = l.each(text, func(int) bool { found = true; return false })
+	return found, foreign
 }
 
 // each calls a function with the set of each literal that a text has, until it returns false; all: the text has

@@ -12,6 +12,7 @@ import (
 type needs struct {
 	texts  []string
 	folded bool // they are in lower case, and a text may have them in either
+	whole  bool // a text that has one is a match, in either case where they are folded
 }
 
 // Bounds of the literals of an expression, so that those of several classes in a row do not multiply without end.
@@ -33,7 +34,19 @@ func parse(expression string) *syntax.Regexp {
 func needsOf(parsed *syntax.Regexp) needs {
 	p := parser{folds: folds(parsed)}
 	whole := p.of(parsed)
-	return needs{texts: whole.needs(), folded: p.folds}
+	texts := whole.needs()
+	return needs{texts: texts, folded: p.folds, whole: p.folds && slices.Equal(texts, whole.all) && isPlain(parsed)}
+}
+
+// isPlain reports whether an expression is made of nothing but ASCII texts that ignore case: it does not ask what is around them.
+func isPlain(re *syntax.Regexp) bool {
+	switch re.Op {
+	case syntax.OpLiteral:
+		return re.Flags&syntax.FoldCase != 0 && !slices.ContainsFunc(re.Rune, func(r rune) bool { return r >= utf8.RuneSelf })
+	case syntax.OpConcat, syntax.OpAlternate, syntax.OpCapture, syntax.OpQuest:
+		return !slices.ContainsFunc(re.Sub, func(sub *syntax.Regexp) bool { return !isPlain(sub) })
+	}
+	return re.Op == syntax.OpEmptyMatch
 }
 
 // folds reports whether a part of an expression ignores case.

@@ -7,7 +7,8 @@ import (
 )
 
 // Regexp is a regular expression that is not tried on a text without any of its literals, or one that begins or ends
-// with another byte than a match. The methods of [regexp.Regexp] that are not here try it always.
+// with another byte than a match; what is left an automaton tries first. The methods of [regexp.Regexp] that are not here try it
+// always.
 type Regexp struct {
 	*regexp.Regexp
 	first *bytesSet // with which a text begins; nil: with any byte, or there is no text
@@ -15,6 +16,10 @@ type Regexp struct {
 	texts []string  // of which every match has one; nil: there are no such
 	once  string    // the one literal, where there is one, in its own case
 	any   *literals // or these; nil: the expression has no literals that every match needs
+	plain bool      // it matches these literals and no other text
+
+	automaton *automaton
+	finder    *finder
 }
 
 // New is an expression that is compiled when it is first used: most commands use few, and all of them together take
@@ -32,9 +37,10 @@ func Plain(expression string) func() *regexp.Regexp {
 // MustCompile compiles an expression now; it panics if it is wrong.
 func MustCompile(expression string) *Regexp {
 	parsed := parse(expression)
-	r := &Regexp{Regexp: regexp.MustCompile(expression), first: edgeOf(parsed, side{}), last: edgeOf(parsed, side{last: true})}
+	r := &Regexp{Regexp: regexp.MustCompile(expression), first: edgeOf(parsed, side{}), last: edgeOf(parsed, side{last: true}), automaton: &automaton{expression: expression}}
+	r.finder = newFinder(expression, parsed)
 	needs := needsOf(parsed)
-	r.texts = needs.texts
+	r.texts, r.plain = needs.texts, needs.whole
 	switch {
 	case len(needs.texts) == 1 && !needs.folded:
 		r.once = needs.texts[0]
@@ -59,27 +65,44 @@ func Literals(expressions ...*Regexp) (texts []string) {
 	return texts
 }
 
-// may reports whether a text begins and ends as a match does and has one of the literals.
-func (r *Regexp) may(text string) bool {
+// told reports whether a text has a match; ok is false where only the expression can tell.
+func (r *Regexp) told(text string) (has, ok bool) {
 	switch {
-	case r.first != nil && (text == "" || !r.first.has(text[0])):
-		return false
-	case r.last != nil && (text == "" || !r.last.has(text[len(text)-1])):
-		return false
-	case r.once != "":
-		return strings.Contains(text, r.once)
+	case r.first != nil && (text == "" || !r.first.has(text[0])), r.last != nil && (text == "" || !r.last.has(text[len(text)-1])):
+		return false, true
+	case r.once != "" && !strings.Contains(text, r.once):
+		return false, true
 	case r.any != nil:
-		return r.any.in(text)
+		if has, ok := r.automaton.made(text); ok {
+			return has, true // in one pass, as the literals are found
+		}
+		switch found, foreign := r.any.find(text); {
+		case foreign:
+			return false, false
+		case r.plain || !found:
+			return found, true
+		}
 	}
-	return true
+	return r.automaton.match(text)
+}
+
+// might is false where a text has no match.
+func (r *Regexp) might(text string) bool {
+	has, ok := r.told(text)
+	return has || !ok
 }
 
 // MatchString is that of [regexp.Regexp].
-func (r *Regexp) MatchString(text string) bool { return r.may(text) && r.Regexp.MatchString(text) }
+func (r *Regexp) MatchString(text string) bool {
+	if has, ok := r.told(text); ok {
+		return has
+	}
+	return r.Regexp.MatchString(text)
+}
 
 // FindString is that of [regexp.Regexp].
 func (r *Regexp) FindString(text string) string {
-	if !r.may(text) {
+	if !r.might(text) {
 		return ""
 	}
 	return r.Regexp.FindString(text)
@@ -87,7 +110,7 @@ func (r *Regexp) FindString(text string) string {
 
 // FindStringIndex is that of [regexp.Regexp].
 func (r *Regexp) FindStringIndex(text string) []int {
-	if !r.may(text) {
+	if !r.might(text) {
 		return nil
 	}
 	return r.Regexp.FindStringIndex(text)
@@ -95,7 +118,7 @@ func (r *Regexp) FindStringIndex(text string) []int {
 
 // FindStringSubmatch is that of [regexp.Regexp].
 func (r *Regexp) FindStringSubmatch(text string) []string {
-	if !r.may(text) {
+	if !r.might(text) {
 		return nil
 	}
 	return r.Regexp.FindStringSubmatch(text)
@@ -103,7 +126,7 @@ func (r *Regexp) FindStringSubmatch(text string) []string {
 
 // FindAllString is that of [regexp.Regexp].
 func (r *Regexp) FindAllString(text string, most int) []string {
-	if !r.may(text) {
+	if !r.might(text) {
 		return nil
 	}
 	return r.Regexp.FindAllString(text, most)
@@ -111,7 +134,7 @@ func (r *Regexp) FindAllString(text string, most int) []string {
 
 // FindAllStringSubmatch is that of [regexp.Regexp].
 func (r *Regexp) FindAllStringSubmatch(text string, most int) [][]string {
-	if !r.may(text) {
+	if !r.might(text) {
 		return nil
 	}
 	return r.Regexp.FindAllStringSubmatch(text, most)
@@ -119,8 +142,11 @@ func (r *Regexp) FindAllStringSubmatch(text string, most int) [][]string {
 
 // ReplaceAllString is that of [regexp.Regexp].
 func (r *Regexp) ReplaceAllString(text, with string) string {
-	if !r.may(text) {
+	if !r.might(text) {
 		return text
+	}
+	if out, ok := r.finder.replace(text, with); ok {
+		return out
 	}
 	return r.Regexp.ReplaceAllString(text, with)
 }

@@ -81,11 +81,15 @@ const longestFault = 16 << 10
 // formLevel is the level of the first form that a text has, or of its words; empty: none. Beside a known message neither
 // the prefixes nor words count: both belong to that message.
 func formLevel(text string, beside bool) fabric.LineLevel {
-	may := faultSet().In(text)
-	if may.None() {
+	return levelAmong(faultSet().In(text), text, beside)
+}
+
+// levelAmong is formLevel of a text that may have some of the forms alone.
+func levelAmong(may pattern.Members, text string, beside bool) fabric.LineLevel {
+	switch {
+	case may.None():
 		return ""
-	}
-	if len(text) > longestFault {
+	case len(text) > longestFault:
 		return fabric.LineSuspect
 	}
 	for i, f := range faultForms {
@@ -111,16 +115,14 @@ const (
 
 // level is formLevel of a line without a known message.
 func (j judgedForms) level(text string) fabric.LineLevel {
-	if !suspicious(text) {
-		return ""
-	}
-	if j == nil || len(text) > longestShape {
-		return formLevel(text, false)
+	may := faultSet().In(text)
+	if may.None() || j == nil || len(text) > longestShape {
+		return levelAmong(may, text, false)
 	}
 	key := shape(text)
 	level, known := j[string(key)]
 	if !known {
-		level = formLevel(text, false)
+		level = levelAmong(may, text, false)
 		if len(j) < mostShapes {
 			j[string(key)] = level
 		}
@@ -160,9 +162,6 @@ func isLetter(c byte) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
 func troubleLeft(text string) bool {
 	return !denials().MatchString(text) || troubleWords().MatchString(denials().ReplaceAllString(text, " "))
 }
-
-// suspicious reports whether a line has a literal of a form or of a word. It sees every line of a file that no format claims.
-func suspicious(text string) bool { return faultSet().Any(text) }
 
 // warning is the level of a warning of NCCL, RCCL or a plugin: an error where it names what nothing survives.
 func warning(message string) fabric.LineLevel {

@@ -75,7 +75,7 @@ func writeArtifact(folder string, a fabric.Artifact, cleared fs.FileMode) error 
 	name, mode := filepath.Join(folder, a.File), fs.FileMode(a.Mode)
 	err := newFile(name, a.Content, mode)
 	if errors.Is(err, fs.ErrNotExist) {
-		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+		if err := makeFolder(filepath.Dir(name)); err != nil {
 			return err
 		}
 		err = newFile(name, a.Content, mode)
@@ -84,6 +84,15 @@ func writeArtifact(folder string, a fabric.Artifact, cleared fs.FileMode) error 
 		return err
 	}
 	return os.Chmod(name, mode)
+}
+
+// makeFolder makes a folder, most often in one that is there: os.MkdirAll asks first, for this one and for those above.
+func makeFolder(folder string) error {
+	err := os.Mkdir(folder, 0o755)
+	if err == nil || errors.Is(err, fs.ErrExist) { // made for another file
+		return nil
+	}
+	return os.MkdirAll(folder, 0o755)
 }
 
 // clearedIn returns the permissions that the system takes from a new file in a folder: the umask, or those of the folder.

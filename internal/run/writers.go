@@ -25,7 +25,8 @@ type numbered struct {
 }
 
 func newWriters(folder string, cleared fs.FileMode) *writers {
-	w := &writers{queue: make(chan numbered)}
+	const ahead = 64 // files, some 100 KB: who renders does not wait for each
+	w := &writers{queue: make(chan numbered, ahead)}
 	for range runtime.GOMAXPROCS(0) {
 		w.running.Go(func() {
 			for a := range w.queue {

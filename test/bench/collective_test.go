@@ -119,11 +119,13 @@ func barRead(t *testing.T, binary string) {
 }
 
 // Bars of logs of other programs, in which every line is looked at by all readers, since it belongs to none: of an engine,
-// which repeats a few lines with other numbers, and of one whose lines have nothing in common.
+// which repeats a few lines with other numbers, of one whose lines have nothing in common, and of an ESX host, in which most
+// lines speak of failures.
 const (
 	otherBytes   = 32 << 20
 	engineFactor = 32.0 // times the processor time of reading and splitting it: twice the 16 that it takes
 	wordsFactor  = 44.0 // twice 22
+	esxFactor    = 78.0 // twice 39
 )
 
 func barOtherLog(t *testing.T, binary, folder string) {
@@ -131,7 +133,7 @@ func barOtherLog(t *testing.T, binary, folder string) {
 		name  string
 		lines []byte
 		most  float64
-	}{{"an engine", engineLog(), engineFactor}, {"lines of words", wordsLog(), wordsFactor}} {
+	}{{"an engine", engineLog(), engineFactor}, {"lines of words", wordsLog(), wordsFactor}, {"an ESX host", esxLog(), esxFactor}} {
 		log := filepath.Join(folder, "other.txt")
 		write(t, log, other.lines, otherBytes/len(other.lines))
 		s, split := measureAny(t, binary, "explain", log), splitting(t, log)
@@ -149,6 +151,34 @@ func engineLog() []byte {
 	var b bytes.Buffer
 	for i := range 4096 {
 		fmt.Fprintf(&b, "INFO 11-22 10:%02d:%02d [loggers.py:123] Engine %03d: Avg prompt throughput: %d.4 tokens/s, Running: %d reqs, Waiting: 3 reqs, GPU KV cache usage: %d.5%%\n", i/60%60, i%60, i%8, i%900, i%64, i%100)
+	}
+	return b.Bytes()
+}
+
+// esxLog is what the kernel of an ESX host prints of storage and network all day (vmkernel.log).
+func esxLog() []byte {
+	random := rand.New(rand.NewPCG(3, 4))
+	hex := func(digits int) string { return fmt.Sprintf("%0*x", digits, random.Uint64()>>(64-4*digits)) }
+	forms := []func() string{
+		func() string {
+			return fmt.Sprintf(`NMP: nmp_ThrottleLogForDevice:3867: Cmd 0x%s (0x45%s, %d) to dev "naa.%s" on path "vmhba%d:C0:T%d:L%d" Failed:`, hex(2), hex(10), random.IntN(3e6), hex(16), random.IntN(6), random.IntN(4), random.IntN(40))
+		},
+		func() string {
+			return fmt.Sprintf(`ScsiDeviceIO: 4161: Cmd(0x45%s) 0x%s, CmdSN 0x%s from world %d to dev "naa.%s" failed H:0x0 D:0x2 P:0x0 Valid sense data: 0x5 0x20 0x0.`, hex(10), hex(2), hex(4), random.IntN(3e6), hex(16))
+		},
+		func() string {
+			return fmt.Sprintf("NetPort: 1580: enabled port 0x%s with mac 00:50:56:%s:%s:%s", hex(7), hex(2), hex(2), hex(2))
+		},
+		func() string {
+			return fmt.Sprintf("nmlx5_core: vmnic%d: nmlx5_core_UplinkStatusUpdate - (nmlx5_core/nmlx5_core_en_main.c:%d) link state changed to up", random.IntN(12), random.IntN(4000))
+		},
+		func() string {
+			return fmt.Sprintf("Vol3: 1214: Could not open device 'naa.%s' for probing: No such target on adapter", hex(16))
+		},
+	}
+	var b bytes.Buffer
+	for i := range 32768 {
+		fmt.Fprintf(&b, "2024-11-20T10:%02d:%02d.%03dZ In(182) vmkernel: cpu%d:%d)%s\n", i/60%60, i%60, random.IntN(1000), random.IntN(128), 2097152+random.IntN(900000), forms[random.IntN(len(forms))]())
 	}
 	return b.Bytes()
 }

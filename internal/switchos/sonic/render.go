@@ -199,7 +199,7 @@ func perPort(name, suffix string, s fabric.Switch, fields []field) table {
 // sonicText writes the tables as JSON, indented by four spaces per level as SONiC does, with the ports in their order.
 // It writes text rather than marshalling maps: a cluster of 16,384 nodes has 4,096 leaves.
 func sonicText(tables []table) []byte {
-	b := make([]byte, 0, 1<<14)
+	b := make([]byte, 0, 1<<16) // those of a leaf of 32 hosts are 35 KB
 	object := func(indent string, n int, member func(i int)) {
 		if n == 0 {
 			b = append(b, "{}"...)
@@ -236,7 +236,7 @@ func sonicText(tables []table) []byte {
 
 // appendJSON appends a JSON string.
 func appendJSON(b []byte, text string) []byte {
-	if strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r > '~' || r == '"' || r == '\\' }) {
+	if !isPlain(text) {
 		quoted, err := json.Marshal(text)
 		if err != nil {
 			panic(err) // marshalling a string never fails
@@ -246,4 +246,14 @@ func appendJSON(b []byte, text string) []byte {
 	b = append(b, '"')
 	b = append(b, text...)
 	return append(b, '"')
+}
+
+// isPlain reports whether JSON has a text as it stands.
+func isPlain(text string) bool {
+	for i := range len(text) {
+		if c := text[i]; c < ' ' || c > '~' || c == '"' || c == '\\' {
+			return false
+		}
+	}
+	return true
 }
