@@ -18,7 +18,7 @@ const capturedTree = "../../../shared/data/fixtures/qemu-pcie/sysfs.tar.gz"
 // Bars of collect, as a whole process on the captured tree.
 const (
 	loopFactor  = 80.0 // times faster than the loops of appendix C: it is 110 to 150
-	lspciFactor = 2.0  // times the processor time of lspci -vvv: it takes 1.3 to 1.6, of which starting the program is 1
+	lspciFactor = 2.0  // times the processor time of lspci -vvv: it takes 1.5 to 1.7, of which starting the program is 1.3
 	manyFactor  = 3.0  // times that of collect for 64 functions, for 250: nothing grows faster than their number
 	manyDevices = 250
 )
