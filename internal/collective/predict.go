@@ -38,7 +38,8 @@ func (c *Cluster) Predict(job Job, sizes []int64) (*fabric.Prediction, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.Remarks = append(p.Remarks, c.settingsSaid(all)...)
+	said, beyond := c.settingsSaid(all)
+	p.Remarks, p.NotModelled = append(p.Remarks, said...), beyond
 	return p, nil
 }
 

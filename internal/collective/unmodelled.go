@@ -29,9 +29,9 @@ func (c *Cluster) Follows(name string) bool { return slices.Contains(c.modelled(
 
 // settingsSaid says of each setting of a job what the prediction does not show: what the library makes of a value that is none, which
 // settings it does not know, which are read by something else, which it knows and the prediction does not follow, and which take no
-// part in the time.
-func (c *Cluster) settingsSaid(job Job) (remarks []string) {
-	var beyond, others, silent []string
+// part in the time. Those that it does not follow are listed too.
+func (c *Cluster) settingsSaid(job Job) (remarks, beyond []string) {
+	var others, silent []string
 	for _, name := range slices.Sorted(maps.Keys(job.Env)) {
 		set := name + "=" + job.Env[name]
 		v, known := ncclenv.Known(name)
@@ -67,7 +67,7 @@ func (c *Cluster) settingsSaid(job Job) (remarks []string) {
 			remarks = append(remarks, l.what+": "+strings.Join(l.all, ", "))
 		}
 	}
-	return remarks
+	return remarks, beyond
 }
 
 // unknownSaid is what a name means that begins as those of the library do and is none of them.

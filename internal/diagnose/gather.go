@@ -26,6 +26,7 @@ func (s *observed) gather(in Input) {
 	s.measureChanges()
 	s.measurePort(in.PortGbps)
 	s.addSettings(s.idle(in.Predict))
+	s.noteNotModelled(in.Predict)
 	s.addPredicted(in.Predict)
 	s.addFindings()
 	s.addOutcomes()

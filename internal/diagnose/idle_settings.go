@@ -25,9 +25,7 @@ func (s *observed) shortfall(p *point, predict Predictor, faults []Fault) Shortf
 // idle are the settings that are no evidence of a loss, each with the reason: predicted with and without them, the
 // result is the same; or, of channels beside tuned sockets, the model cannot tell.
 func (s *observed) idle(predict Predictor) map[string]string {
-	p := s.worst(func(p point) bool {
-		return p.test == "nccl" && !p.average && !p.text && p.busbw > 0 && p.expected.Low > 0
-	})
+	p := s.belowBand()
 	if p == nil || predict == nil {
 		return nil
 	}
@@ -60,6 +58,29 @@ func (s *observed) idle(predict Predictor) map[string]string {
 		}
 	}
 	return out
+}
+
+// belowBand is the worst number of a collective below its band; nil: there is none.
+func (s *observed) belowBand() *point {
+	return s.worst(func(p point) bool {
+		return p.test == "nccl" && !p.average && !p.text && p.busbw > 0 && p.expected.Low > 0
+	})
+}
+
+// noteNotModelled says which settings of a slow run its prediction does not follow, so that they may be what is slow.
+func (s *observed) noteNotModelled(predict Predictor) {
+	p := s.belowBand()
+	if p == nil || predict == nil {
+		return
+	}
+	short := s.shortfall(p, predict, nil)
+	pred, err := predict(short.Hardware, short.Job, []int64{sizeOf(short.Rows[0])})
+	if err != nil || pred == nil {
+		return // nothing was predicted, which is said elsewhere
+	}
+	for _, set := range pred.NotModelled {
+		s.notes = append(s.notes, fabric.Evidence{Source: "prediction", Value: set + " is not modelled: what it costs here is unknown"})
+	}
 }
 
 // ofNetwork reports whether a setting is about the way between machines (NCCL user guide, environment variables). Within one

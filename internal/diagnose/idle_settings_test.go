@@ -2,6 +2,7 @@ package diagnose
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"railwright.dev/railwright/internal/fabric"
@@ -34,6 +35,22 @@ func TestSettingsWithinANode(t *testing.T) {
 		}
 		if with := causesOf(map[string]string{"NCCL_IB_DISABLE": "1"}); !slices.Equal(ids(with), ids(bare)) {
 			t.Errorf("%s: without RDMA, which is not used: %v, else %v", gpu, ids(with), ids(bare))
+		}
+	}
+}
+
+// TestSettingsNotModelled: a setting of a slow run that its prediction does not follow is said, and one that was seen to cost much comes first.
+func TestSettingsNotModelled(t *testing.T) {
+	table := curve(8, 120)
+	table.Config, table.Nodes = map[string]string{"NCCL_P2P_USE_CUDA_MEMCPY": "1", "NCCL_LL_BUFFSIZE": "65536"}, 1
+	in := Input{Predict: predictor(t), Hardware: fabric.Hardware{GPU: "h100-sxm", Nodes: 1, GPUsPerNode: 8}}
+	r := explain([]fabric.Result{{File: "t", Kind: fabric.NCCLTests, Content: table}}, in).Results[0]
+	if r.Verdict != fabric.VerdictDegraded || len(r.Causes) == 0 || r.Causes[0].ID != fabric.CauseNCCLSettings {
+		t.Fatalf("%s: %v: %s", r.Verdict, ids(r.Causes), r.Why)
+	}
+	for _, want := range []string{"NCCL_P2P_USE_CUDA_MEMCPY=1 is not modelled", "NCCL_LL_BUFFSIZE=65536 is not modelled"} {
+		if !slices.ContainsFunc(r.Notes, func(e fabric.Evidence) bool { return strings.HasPrefix(e.Value, want) }) {
+			t.Errorf("no note %q: %v", want, r.Notes)
 		}
 	}
 }

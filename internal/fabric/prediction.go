@@ -9,8 +9,9 @@ type Prediction struct {
 	Hardware    Hardware        `json:"hw"`
 	NCCL        string          `json:"nccl,omitempty"` // version whose choices these are; empty for RCCL, and where no table chooses
 	Rows        []PredictionRow `json:"rows"`
-	Tuning      []TuningCell    `json:"tuning,omitempty"`  // of NCCL: what may be chosen, and the figures by which it is; empty like nccl
-	Remarks     []string        `json:"remarks,omitempty"` // what limits large sizes, and settings that changed nothing
+	Tuning      []TuningCell    `json:"tuning,omitempty"`       // of NCCL: what may be chosen, and the figures by which it is; empty like nccl
+	Remarks     []string        `json:"remarks,omitempty"`      // what limits large sizes, and settings that changed nothing
+	NotModelled []string        `json:"not_modelled,omitempty"` // settings that the library reads and the prediction does not follow: what they cost is unknown
 	Assumptions []Assumption    `json:"assumptions"`
 }
 
