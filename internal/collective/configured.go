@@ -156,7 +156,7 @@ func (c *Cluster) channelled(job Job, note func(name, what string)) {
 		c.blocks.piece = float64(b)
 		note("NCCL_P2P_NVL_CHUNKSIZE", fmt.Sprintf("sends and receives in pieces of %.0f bytes", c.blocks.peerStep()))
 	}
-	c.otherwiseLinked(job, note)
+	c.relinked(job, note)
 	if blocks := c.nvlsBlocks(); n < own && n < blocks {
 		c.gpu.nvls *= float64(n) / float64(blocks)
 	}
@@ -174,30 +174,30 @@ func (c *Cluster) channelled(job Job, note func(name, what string)) {
 	}
 }
 
-// otherwise is a setting after which blocks use the links of a node otherwise, and what rings then reach of them.
-type otherwise struct {
+// linkSetting is a setting after which blocks use the links of a node otherwise, and what rings then reach of them.
+type linkSetting struct {
 	name  string
 	value int64
 	what  string
 	share float64
 }
 
-// otherLinks are such settings: GPUs read from one another where they would write, and blocks are spread over a GPU where those of a
+// linkSettings are these: GPUs read from one another where they would write, and blocks are spread over a GPU where those of a
 // cluster would be near one another. Two H100 reach 0.81 and 0.89 at 1 GiB, four H200 0.86 and 0.89 (NCCL 2.28.9); of other GPUs and values
 // none was measured.
-func (c *Cluster) otherLinks() []otherwise {
+func (c *Cluster) linkSettings() []linkSetting {
 	if !c.isHopper() || c.gpu.wiring != overSwitch || c.nodes() > 1 {
 		return nil
 	}
-	return []otherwise{
+	return []linkSetting{
 		{"NCCL_CGA_CLUSTER_SIZE", 0, "blocks are not launched in clusters", 0.89},
 		{"NCCL_P2P_READ_ENABLE", 1, "GPUs read from one another", 0.83},
 	}
 }
 
-// otherwiseLinked applies them.
-func (c *Cluster) otherwiseLinked(job Job, note func(name, what string)) {
-	for _, o := range c.otherLinks() {
+// relinked applies them.
+func (c *Cluster) relinked(job Job, note func(name, what string)) {
+	for _, o := range c.linkSettings() {
 		if job.is(o.name, o.value) {
 			c.gpu.ring *= o.share
 			note(o.name, fmt.Sprintf("%s: rings reach %.0f GB/s", o.what, c.gpu.ring))
@@ -205,9 +205,9 @@ func (c *Cluster) otherwiseLinked(job Job, note func(name, what string)) {
 	}
 }
 
-// linkedOtherwise reports whether a setting is one of them, with the value that was measured.
-func (c *Cluster) linkedOtherwise(job Job, name string) bool {
-	return slices.ContainsFunc(c.otherLinks(), func(o otherwise) bool { return o.name == name && job.is(name, o.value) })
+// setsLinks reports whether a setting is one of them, with the value that was measured.
+func (c *Cluster) setsLinks(job Job, name string) bool {
+	return slices.ContainsFunc(c.linkSettings(), func(o linkSetting) bool { return o.name == name && job.is(name, o.value) })
 }
 
 // mostChannels is the most that NCCL has (nccl, src/include/device.h, MAXCHANNELS), and leastBuffer keeps a FIFO from

@@ -41,25 +41,38 @@ func (c *Cluster) ringTiming(o *option, f function) {
 	o.alpha = o.measured.latency
 	others := min(bus, c.protocolBus(o, f))
 	o.bulk = min(others, c.flaggedRing(o.protocol, f, 0)) / factor
-	if o.protocol != LL && c.nodes() == 1 && c.gpu.wiring == overSwitch {
-		o.rise = c.ringFill(f, links, bus)
-	}
-	if o.protocol != Simple && c.blocksKnown() && c.isHopper() {
-		o.rise = both(o.rise, c.flaggedCached(o, f, others))
-	}
-	if c.net.copies > 0 {
-		o.rise = c.socketsFill(o, f)
-	}
+	o.rise = c.ringRise(o, f, links, bus, others)
 	if f == fnBroadcast || f == fnReduce {
 		c.chainTiming(o, bus)
 	}
+	o.spread = c.ringSpread(o)
+}
+
+// ringRise is what a ring takes besides its latency and the time of its bytes, us by size; nil: nothing.
+func (c *Cluster) ringRise(o *option, f function, links, bus, others float64) (rise func(float64) float64) {
+	if c.net.copies > 0 {
+		return c.socketsFill(o, f)
+	}
+	if o.protocol != LL && c.nodes() == 1 && c.gpu.wiring == overSwitch {
+		rise = c.ringFill(f, links, bus)
+	}
+	if o.protocol != Simple && c.blocksKnown() && c.isHopper() {
+		rise = both(rise, c.flaggedCached(o, f, others))
+	}
+	return rise
+}
+
+// ringSpread is the share by which the latency of a ring grows from one channel to all.
+func (c *Cluster) ringSpread(o *option) float64 {
 	switch {
 	case o.protocol == LL128 && c.nodes() == 1: // NCCL's figure is of all channels, and none is posted
+		return 0
 	case o.protocol != Simple:
-		o.spread = c.spreadLL(o)
+		return c.spreadLL(o)
 	case c.nodes() == 1 && c.isHopper() && c.gpu.wiring == overSwitch:
-		o.spread = simpleStart * float64(c.channels()) / o.alpha
+		return simpleStart * float64(c.channels()) / o.alpha
 	}
+	return 0
 }
 
 // protocolBus is what LL and LL128 leave of the links: their flags use bandwidth, and a channel's threads

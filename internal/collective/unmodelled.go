@@ -42,7 +42,7 @@ func (c *Cluster) settingsSaid(job Job) (remarks, beyond []string) {
 		switch {
 		case known && !c.reads(v, job):
 			remarks = append(remarks, fmt.Sprintf("%s: %s does not read it: it has no effect", set, c.notReading(v, job)))
-		case c.Follows(name) || c.linkedOtherwise(job, name):
+		case c.Follows(name) || c.setsLinks(job, name):
 		case known && v.Quiet():
 			silent = append(silent, set)
 		case known:
