@@ -23,6 +23,10 @@ func (c *Cluster) configured(job Job) (*Cluster, []fabric.Assumption) {
 		notes = append(notes, fabric.Assumption{What: what, Source: name + "=" + job.Env[name]})
 	}
 	changed.searchedAgain(job, note)
+	if _, most := (ncclgraph.Options{Env: job.Env}).NetsPolicy(); most > 0 && most*c.local() < c.net.nics {
+		changed.net.nics = most * c.local()
+		note("NCCL_NETDEVS_POLICY", fmt.Sprintf("%d of %d NICs of a machine carry data", changed.net.nics, c.net.nics))
+	}
 	changed.between(job, note)
 	if level := job.Env["NCCL_NET_GDR_LEVEL"]; (level == "LOC" || level == "0") && c.nodes() > 1 && c.net.direct && !c.gpu.unified {
 		changed.net.direct = false

@@ -97,5 +97,7 @@ func TestSettingsOfAnotherVersion(t *testing.T) {
 	}
 	if with, without := at("2.30.7", one), at("2.30.7", nil); with == without {
 		t.Errorf("2.30.7 reads it: %+v in both", with)
+	} else if line := 4 * 200.0 / 8; with.BusBW > 2*line || with.Bound.BusBW > 2*line || with.NICGBs < 0.9*200/8 {
+		t.Errorf("four of eight NICs carry %.0f GB/s each, %.0f GB/s of bus bandwidth, bound %.0f", with.NICGBs, with.BusBW, with.Bound.BusBW)
 	}
 }

@@ -38,7 +38,7 @@ func (s *System) localNets(gpu *node) []int {
 	}
 	gpus := max(len(local(s.nodes[nodeNET][nets[0]].routes[nodeGPU])), 1)
 	each := (len(nets) + gpus - 1) / gpus
-	if all, most := s.options.netsPolicy(); all {
+	if all, most := s.options.NetsPolicy(); all {
 		each = len(nets)
 	} else if most > 0 {
 		each = min(most, len(nets))

@@ -63,8 +63,8 @@ func (o Options) pxnLevel() (PathType, bool) {
 	return PathPXB, true
 }
 
-// netsPolicy is NCCL_NETDEVS_POLICY: how many of its nearest NICs a GPU uses.
-func (o Options) netsPolicy() (all bool, most int) {
+// NetsPolicy is NCCL_NETDEVS_POLICY: how many of its nearest NICs a GPU uses; 0: NCCL decides.
+func (o Options) NetsPolicy() (all bool, most int) {
 	text := strings.ToUpper(o.Env["NCCL_NETDEVS_POLICY"])
 	if number, ok := strings.CutPrefix(text, "MAX:"); ok {
 		return false, int(max(ncclxml.Strtol(number, 10), 0))

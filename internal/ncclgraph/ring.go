@@ -288,7 +288,7 @@ func (c *search) nets(gpu int, furthest PathType) []int {
 		}
 	}
 	most := math.MaxInt
-	if _, number := c.s.options.netsPolicy(); number > 0 {
+	if _, number := c.s.options.NetsPolicy(); number > 0 {
 		most = number * len(gpus)
 	}
 	for t := PathLOC; t <= furthest; t++ {
