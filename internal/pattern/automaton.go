@@ -54,7 +54,7 @@ const (
 	bytesEach  = 10   // fewer bytes for each state since they were forgotten: making them takes longer than the expression (RE2)
 )
 
-// match reports whether a text has a match; ok is false where that is not told here.
+// match reports whether a text has a match; ok is false where the automaton cannot tell.
 func (a *automaton) match(text string) (has, ok bool) {
 	if !a.mu.TryLock() {
 		return false, false

